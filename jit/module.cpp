@@ -69,9 +69,13 @@ void Module::register_parameter(const std::string& name, Tensor t, bool is_buffe
   object_->setAttr(name, t.defined() ? IValue(std::move(t)) : IValue());
 }
 
-void Module::register_attribute(const std::string& name, TypePtr type, IValue v) {
+void Module::register_attribute(const std::string& name, TypePtr type, IValue v, bool is_param,
+                                bool is_buffer) {
   check_not_frozen(*this, "register_attribute", name);
-  this->type()->add_attribute(name, std::move(type));
+  this->type()->add_attribute(name, std::move(type),
+                              is_param    ? ClassAttribute::Parameter
+                              : is_buffer ? ClassAttribute::Buffer
+                                          : ClassAttribute::Plain);
   setattr(name, std::move(v));
 }
 

@@ -6,6 +6,7 @@
 
 #include "jit/formats/wrapped_numbers.h"
 #include "jit/language/composed.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
 
@@ -104,6 +105,10 @@ void ArchiveCode::define(CompilationUnit& unit, const std::string& prefix) {
   Module& m = modules_.at(prefix);
   if (std::exchange(m.defined, true)) return;
   drop_methods(prefix);
+  // Classes of C++ are declared, without methods.
+  std::erase_if(m.file.classes, [&](const auto& c) {
+    return find_custom_class(prefix + "." + c->name) != nullptr;
+  });
   resolver_->constants = &constants_;
   language::define_file(unit, prefix, m.file, resolver_);
 }

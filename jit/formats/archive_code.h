@@ -43,7 +43,6 @@ class ArchiveCode {
   std::shared_ptr<language::Resolver> resolver_;
 };
 
-using language::kForeignClasses;
 // Known here, beside those of quantized weights.
 inline constexpr std::string_view kRecordFunction =
     "__torch__.torch.classes.profiler._RecordFunction";

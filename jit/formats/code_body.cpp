@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "jit/formats/code_writer.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -67,6 +68,7 @@ class BodyWriter {
   std::string dict(const Node& n);
   std::string tuple(const Node& n);
   std::string method_call(const Node& n);
+  std::string host_call(const Node& n);
   std::string attribute(const Node& n);
   std::string isinstance(const Node& n);
 
@@ -343,10 +345,21 @@ bool same_literal(const IValue& a, const IValue& b) {
   return a == b;
 }
 
+// Methods of classes of C++, once they are inlined; no reader has other functions of the host.
+std::string BodyWriter::host_call(const Node& n) {
+  const std::string name = n.kind().substr(n.kind().find("::") + 2);
+  Function* f = find_custom_function(name);
+  TENON_CHECK(f, NotImplementedError, "save: host function ", name, " cannot be exported");
+  const std::string cls = name.substr(0, name.rfind('.'));
+  if (find_custom_class(cls)->find_static_method(f->name()))
+    return name + "(" + uses(n.inputs()) + ")";
+  const Values rest(n.inputs().begin() + 1, n.inputs().end());
+  return core::join("(", use(n.input(0)), ").", f->name(), "(", uses(rest), ")");
+}
+
 // Trailing arguments that have their default are left out.
 std::string BodyWriter::operator_call(const Node& n) {
-  TENON_CHECK(!n.op || !n.op->registered, NotImplementedError, "save: host function ",
-              n.kind().substr(n.kind().find("::") + 2), " cannot be exported");
+  if (n.kind().rfind("host::", 0) == 0) return host_call(n);
   const std::size_t colon = n.kind().find("::");
   const std::string space = n.kind().substr(0, colon), rest = n.kind().substr(colon + 2);
   std::string out = (space == "aten" ? "torch." : "ops." + space + ".") + rest + "(";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/language/quantized_text.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -51,7 +52,9 @@ std::string CodeWriter::take_name(std::string wanted) {
 }
 
 std::string CodeWriter::name_of(const TypePtr& named) {
-  if (language::is_quantized_class(named->name())) return named->name();  // readers have it
+  // Readers have it.
+  if (language::is_quantized_class(named->name()) || find_custom_class(named->name()))
+    return named->name();
   const auto it = names_.find(named.get());
   if (it != names_.end()) return it->second;
   // Tuple types are equal by name.
@@ -75,6 +78,7 @@ std::string CodeWriter::name_of_enum(const std::string& class_name) {
 
 std::string CodeWriter::name_of(Function& f) {
   if (std::string op = language::quantized_operator(f.qualified_name()); !op.empty()) return op;
+  if (find_custom_function(f.qualified_name())) return f.qualified_name();
   const auto it = names_.find(&f);
   if (it != names_.end()) return it->second;
   const std::string name = take_name(f.qualified_name());

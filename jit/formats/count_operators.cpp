@@ -3,6 +3,7 @@
 #include <set>
 
 #include "jit/formats/archive_code.h"
+#include "tenon/jit/custom_class.h"
 
 namespace tenon::jit::formats {
 namespace {
@@ -44,6 +45,9 @@ std::string operator_of(const std::string& name) {
   return "";
 }
 
+// "a.M" of "a.M.f".
+std::string_view without_last(std::string_view name) { return name.substr(0, name.rfind('.')); }
+
 class Counter {
  public:
   explicit Counter(CodeNeeds& needs) : needs_(needs) {}
@@ -79,8 +83,9 @@ class Counter {
     if (e->kind == ExprKind::Attribute) {
       const std::string name = dotted(*e);
       if (name.rfind(kForeignClasses, 0) == 0) {
-        if (name != kRecordFunction && !language::is_quantized_class(name))
-          needs_.foreign_classes.insert(name);
+        const bool has = name == kRecordFunction || language::is_quantized_class(name) ||
+                         find_custom_class(name) || find_custom_class(without_last(name));
+        if (!has) needs_.foreign_classes.insert(name);
         return;
       }
     }

@@ -50,6 +50,8 @@ class TorchScriptWriter {
     const Function* set = cls.find_method("__setstate__");
     TENON_CHECK(!get == !set, ValueError, "save: ", o.name(), " has ", get ? "no " : "",
                 "__setstate__ and ", get ? "" : "no ", "__getstate__");
+    TENON_CHECK(get || !cls.is_custom_class(), TypeError, "save: objects of ", o.name(),
+                " cannot be saved: the class has no def_pickle");
     if (!get) return std::nullopt;
     const IValue self(core::Ref<ivalue::Object>::share(const_cast<ivalue::Object*>(&o)));
     IValue state = (*get)({self});

@@ -21,6 +21,21 @@ const ivalue::Object* as_module(const IValue& v) {
   return v.isModule() ? v.toObject().get() : nullptr;
 }
 
+// The parts of a constant are written as text, which objects do not have.
+bool holds_object(const IValue& v) {
+  const auto any = [](const std::vector<IValue>& items) {
+    return std::any_of(items.begin(), items.end(), holds_object);
+  };
+  if (v.isList()) return any(v.toListRef().items);
+  if (v.isTuple()) return any(v.toTupleRef().items);
+  if (v.isGenericDict()) {
+    const auto& items = v.toDictRef().items();
+    return std::any_of(items.begin(), items.end(),
+                       [](const auto& item) { return holds_object(item.second); });
+  }
+  return v.isObject() || v.isFuture() || v.isGenerator();
+}
+
 std::shared_ptr<Graph> subgraph(const Node& n) {
   if (!n.has("Subgraph")) return nullptr;
   const auto* g = std::get_if<std::shared_ptr<Graph>>(&n.attribute("Subgraph"));
@@ -142,8 +157,7 @@ void Freezer::find_objects(Graph& g) {
 bool Freezer::may_be_constant(const Key& k) const {
   if (kept_.count(k)) return false;
   const IValue& v = k.first->slots.at(static_cast<std::size_t>(k.second));
-  return !v.isObject() && !v.isFuture() && !v.isGenerator() &&
-         !(v.isTensor() && !v.toTensor().defined());
+  return !holds_object(v) && !(v.isTensor() && !v.toTensor().defined());
 }
 
 Value* Freezer::insert_constant(Graph& g, const Key& k) {

@@ -119,8 +119,11 @@ void AliasFacts::visit(const Block& b) {
 void AliasFacts::visit(const Node& n) {
   for (const Value* v : n.outputs())
     if (is_mutable(*v->type())) set_of(v);
-  if (n.op)
+  const bool of_host = n.op && n.op->registered && n.kind().rfind("host::", 0) == 0;
+  if (n.op && !of_host)
     visit_operator(n);
+  else if (of_host)
+    visit_unknown(n);
   else if (!visit_plain(n))
     visit_unknown(n);
 }

@@ -56,6 +56,18 @@ void ClassType::add_method(Function* f) {
   methods_.push_back(f);
 }
 
+Function* ClassType::find_static_method(std::string_view name) const {
+  for (Function* f : static_methods_)
+    if (f->name() == name) return f;
+  return nullptr;
+}
+
+void ClassType::add_static_method(Function* f) {
+  TENON_CHECK(!find_static_method(f->name()), ValueError, "class ", name_, ": method ", f->name(),
+              " is there already");
+  static_methods_.push_back(f);
+}
+
 std::shared_ptr<InterfaceType> InterfaceType::make(std::string qualified_name, bool is_module) {
   return std::shared_ptr<InterfaceType>(new InterfaceType(std::move(qualified_name), is_module));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schemas from their text.
 #include "jit/ir/cursor.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/jit/schema.h"
 
 namespace tenon::jit {
@@ -95,9 +96,10 @@ FunctionSchema parse_schema(std::string_view text) {
   Cursor c(text, "parse_schema");
   FunctionSchema s;
   parse_schema_name(c, s);
-  parse_arguments(c, s, nullptr);
+  const FindType find = [](const std::string& name) { return find_custom_class(name); };
+  parse_arguments(c, s, find);
   c.expect("->");
-  parse_returns(c, s, nullptr);
+  parse_returns(c, s, find);
   if (!c.at_end()) c.fail("the end");
   return s;
 }

@@ -182,6 +182,8 @@ TypePtr type_of(const IValue& v) {
     }
     case IValue::Tag::ComplexDouble:
       return Type::complex();
+    case IValue::Tag::Capsule:
+      return Type::any();
   }
   return Type::any();
 }
@@ -226,3 +228,5 @@ void set_element_type(const IValue& v, const TypePtr& t) {
 }
 
 }  // namespace tenon::jit
+
+tenon::jit::TypePtr tenon::IValue::type() const { return jit::type_of(*this); }

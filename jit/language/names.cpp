@@ -233,6 +233,13 @@ SugarPtr Emitter::in_namespace(const std::string& space, const std::string& name
     }
     return op("aten::" + name);
   }
+  if (space == "torch.classes") return within(space + "." + name);
+  if (space.compare(0, 14, "torch.classes.") == 0) {
+    const std::string full = "__torch__." + space + "." + name;
+    TypePtr t = scope_->unit->find_type(full);
+    TENON_PROGRAM_CHECK(t, range, "the class ", space, ".", name, " is not registered");
+    return make_sugar(SugarKind::Type, full, nullptr, std::move(t));
+  }
   if (space == "torch.linalg" || space == "torch.fft" || space == "torch.special")
     return op("aten::" + space.substr(6) + "_" + name);
   if (space == "torch._C._nn" || space == "torch._VF" || space == "torch._C._VariableFunctions" ||
@@ -241,8 +248,8 @@ SugarPtr Emitter::in_namespace(const std::string& space, const std::string& name
   if (space == "torch._C" || space == "torch.nn" || space == "torch.jit")
     return within(space + "." + name);
   if (space != "torch") throw ErrorReport(range, "undefined value " + space + "." + name);
-  static const std::set<std::string> kSpaces = {"nn",      "jit", "linalg", "fft",
-                                                "special", "_C",  "_VF",    "functional"};
+  static const std::set<std::string> kSpaces = {"nn", "jit", "linalg",     "fft",    "special",
+                                                "_C", "_VF", "functional", "classes"};
   if (kSpaces.count(name)) return within("torch." + name);
   if (name == "ops") return within("ops");
   if (name == "autograd") return within("torch");

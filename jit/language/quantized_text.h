@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/language/match.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit::language {
@@ -26,8 +27,6 @@ std::string quantized_function(const std::string& op, const std::vector<NamedVal
 // "ops.quantized.f"; empty: it is another function.
 std::string quantized_operator(std::string_view qualified_function);
 
-// Names of classes of C++ in torch begin with it.
-inline constexpr std::string_view kForeignClasses = "__torch__.torch.classes.";
 // Whether it is a class of quantized weights: "__torch__.torch.classes.quantized.M".
 bool is_quantized_class(std::string_view qualified_name);
 // Defines those classes where the unit does not have them.

@@ -195,7 +195,8 @@ TypePtr annotated_type(const Expr& e, const Scope& scope) {
         const auto it = simple_types().find(without_torch(name));
         if (it != simple_types().end()) return it->second;
       }
-      if (TypePtr t = find_type(name, scope)) return t;
+      const bool custom = name.compare(0, 14, "torch.classes.") == 0;
+      if (TypePtr t = find_type(custom ? "__torch__." + name : name, scope)) return t;
       throw ErrorReport(e.range, "Unknown type name '" + name + "'");
     }
     default:

@@ -6,6 +6,7 @@
 
 #include "jit/language/emit.h"
 #include "tenon/jit.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -19,7 +20,7 @@ Function* CompilationUnit::find_function(std::string_view name) const {
     importer(name);
     it = by_name_.find(name);
   }
-  return it == by_name_.end() ? nullptr : it->second;
+  return it == by_name_.end() ? find_custom_function(name) : it->second;
 }
 
 Function& CompilationUnit::get_function(std::string_view name) const {
@@ -46,7 +47,9 @@ std::vector<Function*> CompilationUnit::functions() const {
 
 TypePtr CompilationUnit::find_type(std::string_view name) const {
   auto it = types_by_name_.find(name);
-  if (it == types_by_name_.end() && importer) {
+  if (it != types_by_name_.end()) return it->second;
+  if (ClassTypePtr custom = find_custom_class(name)) return custom;
+  if (importer) {
     importer(name);
     it = types_by_name_.find(name);
   }

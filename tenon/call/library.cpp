@@ -43,6 +43,8 @@ struct Pending {
 struct Registry {
   std::recursive_mutex mutex;  // fork: taken while blocks run, which programs do not fork in
   std::vector<Pending> pending;
+  bool runs = false;  // a block, on the thread that holds the mutex
+  std::multimap<const void*, std::function<void()>> removals;               // by owner
   std::map<std::string, std::shared_ptr<Operator>, std::less<>> operators;  // by full name
 
   // A copy to change, put in place by the caller.
@@ -56,6 +58,9 @@ struct Registry {
   }
 
   void remove(const void* owner) {
+    const auto [begin, end] = removals.equal_range(owner);
+    for (auto it = begin; it != end; ++it) it->second();
+    removals.erase(begin, end);
     for (auto it = operators.begin(); it != operators.end();) {
       auto left = std::make_shared<Operator>(*it->second);
       if (left->owner == owner) {
@@ -71,12 +76,15 @@ struct Registry {
 
   // A block that fails is taken back, and fails again at the next look-up.
   void run_pending() {
-    while (!pending.empty()) {
+    while (!runs && !pending.empty()) {
       const Pending next = pending.front();
+      runs = true;
       try {
         Library library(next.ns, next.key, next.block);
         next.run(library);
+        runs = false;
       } catch (...) {
+        runs = false;
         remove(next.block);
         throw;
       }
@@ -130,6 +138,10 @@ DispatchKey backend_of(const detail::Values& arguments) {
 
 void Library::refuse(const char* what) const {
   throw NotImplementedError(core::join("TENON_LIBRARY(", ns_, "): ", what, " is not supported"));
+}
+
+void Library::when_removed(std::function<void()> f) {
+  registry().removals.emplace(owner_, std::move(f));
 }
 
 std::string Library::qualified(const std::string& name) const {
@@ -189,6 +201,12 @@ Block::~Block() {
   const std::lock_guard lock(r.mutex);
   std::erase_if(r.pending, [&](const Pending& p) { return p.block == this; });
   r.remove(this);
+}
+
+void run_blocks() {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  r.run_pending();
 }
 
 void RegisterOperators::define(const std::string& schema_or_name, CppFunction f) {

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <unordered_map>
 
+#include "tenon/custom_class_holder.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
@@ -17,6 +18,10 @@ namespace tenon {
 struct ivalue::GeneratorBox final : ivalue::Boxed {
   explicit GeneratorBox(Generator g) : generator(std::move(g)) {}
   Generator generator;
+};
+struct ivalue::Capsule final : ivalue::Boxed {
+  explicit Capsule(core::Ref<CustomClassHolder> h) : holder(std::move(h)) {}
+  const core::Ref<CustomClassHolder> holder;
 };
 
 namespace {
@@ -82,9 +87,9 @@ std::string IValue::tagKind() const {
   if (isTensorList()) return "TensorList";
   if (isComplexDoubleList()) return "ComplexDoubleList";
   static constexpr const char* kNames[] = {
-      "None",   "Tensor", "Double",    "Int",         "Bool",
-      "String", "Device", "Generator", "GenericList", "GenericDict",
-      "Tuple",  "Object", "Future",    "Enum",        "ComplexDouble"};
+      "None",   "Tensor",    "Double",        "Int",         "Bool",  "String",
+      "Device", "Generator", "GenericList",   "GenericDict", "Tuple", "Object",
+      "Future", "Enum",      "ComplexDouble", "Capsule"};
   return kNames[static_cast<int>(tag_)];
 }
 
@@ -123,6 +128,18 @@ bool IValue::isComplexDoubleList() const noexcept {
 }
 bool IValue::isModule() const noexcept {
   return isObject() && toObjectRef().type->is_module_class();
+}
+
+bool IValue::isCustomClass() const noexcept {
+  return isObject() && toObjectRef().type->is_custom_class();
+}
+
+IValue IValue::make_capsule(core::Ref<CustomClassHolder> v) {
+  return v ? IValue(Tag::Capsule, new ivalue::Capsule(std::move(v))) : IValue();
+}
+core::Ref<CustomClassHolder> IValue::toCapsule() const {
+  if (!isCapsule()) wrong_kind("Capsule");
+  return static_cast<const ivalue::Capsule*>(u_.p)->holder;
 }
 
 std::complex<double> IValue::toComplexDouble() const {
@@ -297,7 +314,9 @@ std::vector<IValue> copies_of(const std::vector<IValue>& items, Copies& done) {
   return out;
 }
 
-IValue copy_of_object(const ivalue::Object& o, Copies& done) {
+IValue copy_of_object(const IValue& v, Copies& done) {
+  const ivalue::Object& o = v.toObjectRef();
+  if (o.type->is_custom_class()) return done.emplace(&o, o.type->copy_of(v)).first->second;
   auto made = make<ivalue::Object>(o.type, o.slots.size());
   done.emplace(&o, IValue(made));  // before its attributes, which may refer to it
   made->slots = copies_of(o.slots, done);
@@ -331,7 +350,7 @@ IValue copy_of(const IValue& v, Copies& done) {
   const void* id = v.isTensor() ? v.toTensor().unsafeGetTensorImpl() : v.container();
   if (!id) return v;
   if (auto it = done.find(id); it != done.end()) return it->second;
-  if (v.isObject()) return copy_of_object(v.toObjectRef(), done);
+  if (v.isObject()) return copy_of_object(v, done);
   IValue made = v.isTensor() ? copy_of_tensor(v.toTensor()) : copy_of_container(v, done);
   done.emplace(id, made);
   return made;

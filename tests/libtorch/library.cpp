@@ -239,7 +239,6 @@ TEST(Library, WrongBlocks) {
                  "of another namespace");
   expect_refused([](torch::Library& m) { m.impl("scaled", &scaled); },
                  "has a function for CompositeImplicitAutograd already");
-  expect_refused([](torch::Library& m) { m.class_<int>("Stack"); }, "class_ is not supported");
   EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"demo::bad", ""}));
 }
 

@@ -23,6 +23,11 @@
 namespace tenon {
 namespace detail {
 
+template <class T>
+struct IsCustomPointer : std::false_type {};
+template <class T>
+struct IsCustomPointer<core::Ref<T>> : std::bool_constant<is_custom_class<T>> {};
+
 // The type that lists and dictionaries of such elements say they have; null: of anything.
 template <class T>
 jit::TypePtr element_type() {
@@ -39,6 +44,8 @@ jit::TypePtr element_type() {
     return all.string;
   else if constexpr (std::is_same_v<T, std::complex<double>>)
     return all.complex;
+  else if constexpr (IsCustomPointer<T>::value)
+    return custom_class_type(typeid(decltype(*std::declval<T>())));
   else
     return nullptr;
 }
@@ -320,6 +327,8 @@ using GenericDict = Dict<IValue, IValue>;
 
 template <class T>
 IValue::IValue(const List<T>& v) : IValue(v.ref()) {}
+template <class T, std::enable_if_t<detail::is_custom_class<T>, int>>
+IValue::IValue(const std::vector<core::Ref<T>>& v) : IValue(List<core::Ref<T>>(v)) {}
 template <class K, class V>
 IValue::IValue(const Dict<K, V>& v) : IValue(v.ref()) {}
 
@@ -331,6 +340,10 @@ struct Handle<List<T>> {
   static List<T> of(const IValue& v) {
     return List<T>(core::Ref<ivalue::List>::share(&v.toListRef()));
   }
+};
+template <class T>
+struct Handle<core::Ref<T>> {
+  static core::Ref<T> of(const IValue& v) { return v.toCustomClass<T>(); }
 };
 template <>
 struct Handle<SymInt> {

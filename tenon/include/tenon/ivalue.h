@@ -16,6 +16,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ using ClassTypePtr = std::shared_ptr<ClassType>;
 class Module;
 }  // namespace jit
 
+class CustomClassHolder;  // custom_class_holder.h
 class IValue;
 namespace ivalue {
 
@@ -48,6 +50,7 @@ struct Object;
 struct Future;
 struct Enum;
 struct GeneratorBox;
+struct Capsule;
 struct Complex;
 
 }  // namespace ivalue
@@ -63,7 +66,10 @@ class Dict;
 namespace detail {
 template <class T>
 struct Handle;
-}
+// Whether class_ of Tenon::jit may register T.
+template <class T>
+constexpr bool is_custom_class = std::is_base_of_v<CustomClassHolder, T>;
+}  // namespace detail
 
 class TENON_API IValue {
  public:
@@ -82,7 +88,8 @@ class TENON_API IValue {
     Object,
     Future,
     Enum,
-    ComplexDouble
+    ComplexDouble,
+    Capsule  // what an object of a class of C++ holds
   };
 
   IValue() noexcept = default;  // None
@@ -143,6 +150,12 @@ class TENON_API IValue {
   IValue(core::Ref<ivalue::Object> v) noexcept;
   IValue(core::Ref<ivalue::Future> v) noexcept;
   IValue(core::Ref<ivalue::Enum> v) noexcept;
+  // An object of the class that class_ registered; of Tenon::jit. TypeError if none did.
+  template <class T, std::enable_if_t<detail::is_custom_class<T>, int> = 0>
+  IValue(core::Ref<T> v);
+  template <class T, std::enable_if_t<detail::is_custom_class<T>, int> = 0>
+  IValue(const std::vector<core::Ref<T>>& v);
+  static IValue make_capsule(core::Ref<CustomClassHolder> v);
   // New lists; their element type is that of T.
   IValue(const std::vector<int64_t>& v);
   IValue(const std::vector<double>& v);
@@ -164,6 +177,7 @@ class TENON_API IValue {
   IValue(const std::optional<T>& v) : IValue(v ? IValue(*v) : IValue()) {}
 
   Tag tag() const noexcept { return tag_; }
+  jit::TypePtr type() const;    // of Tenon::jit
   std::string tagKind() const;  // "Tensor", "Int", "GenericList", ...: c10's names
 
   bool isNone() const noexcept { return tag_ == Tag::None; }
@@ -184,6 +198,8 @@ class TENON_API IValue {
   bool isModule() const noexcept;  // an object of a class that is a module
   bool isFuture() const noexcept { return tag_ == Tag::Future; }
   bool isEnum() const noexcept { return tag_ == Tag::Enum; }
+  bool isCapsule() const noexcept { return tag_ == Tag::Capsule; }
+  bool isCustomClass() const noexcept;  // an object of a class of C++
   // Of a list: by its element type.
   bool isIntList() const noexcept;
   bool isDoubleList() const noexcept;
@@ -227,6 +243,10 @@ class TENON_API IValue {
   core::Ref<ivalue::Tuple> toTuple() const;
   core::Ref<ivalue::Object> toObject() const;
   core::Ref<ivalue::Future> toFuture() const;
+  core::Ref<CustomClassHolder> toCapsule() const;
+  // The object of C++, of a class that class_ registered; of Tenon::jit. TypeError for others.
+  template <class T>
+  core::Ref<T> toCustomClass() const;
   // Of Tenon::jit. It keeps the program that defines its class; Error if that is gone, since the
   // object alone does not keep it.
   jit::Module toModule() const;
@@ -362,6 +382,9 @@ struct TENON_API ObjectType {
   virtual int find_slot(std::string_view attribute) const = 0;  // -1 if there is none
   virtual const std::string& slot_name(int slot) const = 0;
   virtual bool is_module_class() const = 0;
+  virtual bool is_custom_class() const { return false; }  // of C++: its one slot is a capsule
+  // A copy of an object of C++, by its state. Error if the class does not give it.
+  virtual IValue copy_of(const IValue& object) const { return object; }
 };
 
 struct TENON_API Object final : Boxed {
@@ -370,6 +393,8 @@ struct TENON_API Object final : Boxed {
   bool hasattr(std::string_view attribute) const { return type->find_slot(attribute) >= 0; }
   const IValue& getAttr(std::string_view attribute) const;  // AttributeError's text in an Error
   void setAttr(std::string_view attribute, IValue v);
+  const IValue& getSlot(std::size_t slot) const { return slots.at(slot); }
+  void setSlot(std::size_t slot, IValue v) { slots.at(slot) = std::move(v); }
   std::shared_ptr<const ObjectType> type;
   std::vector<IValue> slots;
 };
@@ -418,6 +443,23 @@ template <class... T>
 IValue::IValue(const std::tuple<T...>& v)
     : IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::apply(
           [](const auto&... part) { return std::vector<IValue>{IValue(part)...}; }, v)))) {}
+
+namespace detail {
+// Of Tenon::jit, by the registered class. TypeError names it, and what was given.
+TENON_API IValue custom_object(const std::type_info& of, core::Ref<CustomClassHolder> v);
+TENON_API CustomClassHolder* custom_holder(const IValue& v, const std::type_info& of);
+TENON_API jit::TypePtr custom_class_type(const std::type_info& of);
+}  // namespace detail
+
+template <class T, std::enable_if_t<detail::is_custom_class<T>, int>>
+IValue::IValue(core::Ref<T> v) {
+  if (v) *this = detail::custom_object(typeid(T), std::move(v));
+}
+template <class T>
+core::Ref<T> IValue::toCustomClass() const {
+  static_assert(detail::is_custom_class<T>, "T must be derived from CustomClassHolder");
+  return core::Ref<T>::share(static_cast<T*>(detail::custom_holder(*this, typeid(T))));
+}
 
 template <class T>
 T IValue::to() const {

@@ -18,6 +18,7 @@
 // backends share, with gradients and shape rules of their own, come in plugins (docs/plugin.md).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,11 @@
 #include <vector>
 
 #include "tenon/library_boxing.h"
+
+namespace tenon {
+template <class T>
+class class_;  // jit/custom_class.h
+}
 
 namespace tenon::library {
 
@@ -73,10 +79,13 @@ class TENON_API Library {
   Library& fallback(A&&...) & {
     refuse("fallback");
   }
+  // A class of C++ for programs; of Tenon::jit (tenon/jit/custom_class.h).
   template <class T>
-  Library& class_(const std::string&) & {
-    refuse("class_");
-  }
+  ::tenon::class_<T> class_(const std::string& name, std::string doc = {});
+
+  const std::string& name_space() const noexcept { return ns_; }
+  // Called when what the block registered is taken back.
+  void when_removed(std::function<void()> f);
 
  private:
   [[noreturn]] void refuse(const char* what) const;
@@ -95,6 +104,9 @@ class TENON_API Block {
   ~Block();  // takes its operators and functions back
   Block(const Block&) = delete;
 };
+
+// Runs the blocks that nobody has run; nothing inside of a block.
+TENON_API void run_blocks();
 
 // Operators that an object registers as long as it lives, each with its namespace, "mine::scaled"
 // or "mine::scaled(Tensor x) -> Tensor". Errors are those of Library, at once.

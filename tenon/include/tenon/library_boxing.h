@@ -3,12 +3,15 @@
 // Functions of C++ as functions of IValues, and the schema types of their arguments.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,9 @@ namespace tenon::library::detail {
 
 using Values = std::vector<IValue>;
 using BoxedFunction = SharedFunction<Values(Values& arguments)>;
+
+// Of Tenon::jit: "__torch__.torch.classes.ns.Name". TypeError if class_ did not register it.
+TENON_API std::string custom_class_name(const std::type_info& of);
 
 // How a type of C++ is written in a schema, and how an IValue becomes one. `Held` is what lives
 // during the call, of which the argument is a view.
@@ -51,6 +57,33 @@ struct ArgumentType<Dict<K, V>> {
   }
   static Held unbox(const IValue& v) { return v.to<Held>(); }
 };
+template <class K, class V>
+struct ArgumentType<std::unordered_map<K, V>> : ArgumentType<Dict<K, V>> {
+  using Held = std::unordered_map<K, V>;
+  static Held unbox(const IValue& v) {
+    Held out;
+    for (const auto& [key, value] : v.toDictRef().items())
+      out.emplace(ArgumentType<K>::unbox(key), ArgumentType<V>::unbox(value));
+    return out;
+  }
+};
+template <class T, std::size_t N>
+struct ArgumentType<std::array<T, N>> {
+  using Held = std::array<T, N>;
+  static std::string name() { return ArgumentType<T>::name() + "[]"; }
+  static Held unbox(const IValue& v) {
+    Held out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = ArgumentType<T>::unbox(v.toListRef().items.at(i));
+    return out;
+  }
+};
+// Objects of classes of C++.
+template <class T>
+struct ArgumentType<core::Ref<T>> {
+  using Held = core::Ref<T>;
+  static std::string name() { return custom_class_name(typeid(T)); }
+  static Held unbox(const IValue& v) { return v.toCustomClass<T>(); }
+};
 template <class... T>
 struct ArgumentType<std::tuple<T...>> {
   using Held = std::tuple<T...>;
@@ -76,6 +109,14 @@ IValue to_ivalue(const T& v) {
 }
 template <class... T>
 IValue to_ivalue(const std::tuple<T...>& v);
+template <class K, class V>
+IValue to_ivalue(const std::unordered_map<K, V>& v) {
+  Dict<K, V> out;
+  for (const auto& [key, value] : v) out.insert(key, value);
+  return out;
+}
+template <class T, std::size_t N>
+IValue to_ivalue(const std::array<T, N>& v);
 template <class T>
 IValue to_ivalue(const std::vector<T>& v) {
   if constexpr (std::is_constructible_v<IValue, const std::vector<T>&>) {
@@ -92,6 +133,11 @@ IValue to_ivalue(const std::tuple<T...>& v) {
       [](const T&... part) { return IValue(ivalue::Tuple::create({to_ivalue(part)...})); }, v);
 }
 
+template <class T, std::size_t N>
+IValue to_ivalue(const std::array<T, N>& v) {
+  return to_ivalue(std::vector<T>(v.begin(), v.end()));
+}
+
 #define TENON_ARGUMENT_TYPE(type, text)                         \
   template <>                                                   \
   struct ArgumentType<type> {                                   \
@@ -99,6 +145,7 @@ IValue to_ivalue(const std::tuple<T...>& v) {
     static std::string name() { return text; }                  \
     static Held unbox(const IValue& v) { return v.to<type>(); } \
   }
+TENON_ARGUMENT_TYPE(IValue, "Any");
 TENON_ARGUMENT_TYPE(Tensor, "Tensor");
 TENON_ARGUMENT_TYPE(int64_t, "int");
 TENON_ARGUMENT_TYPE(double, "float");
@@ -188,20 +235,26 @@ struct Signature<R(A...)> {
   static constexpr std::size_t arity = sizeof...(A);
 
   template <class F, std::size_t... I>
-  static Values call(const F& f, Values& v, std::index_sequence<I...>) {
+  static Result invoke(const F& f, Values& v, std::index_sequence<I...>) {
     std::tuple<typename ArgumentType<std::decay_t<A>>::Held...> held(
         ArgumentType<std::decay_t<A>>::unbox(v.at(I))...);
     (void)held;
-    if constexpr (std::is_void_v<R>) {
-      f(view<A>(std::get<I>(held))...);
-      return {};
-    } else {
-      return ResultTypes<Result>::box(Result(f(view<A>(std::get<I>(held))...)));
-    }
+    return static_cast<Result>(f(view<A>(std::get<I>(held))...));
+  }
+  template <class F>
+  static Result invoke(const F& f, Values& v) {
+    return invoke(f, v, std::index_sequence_for<A...>());
   }
   template <class F>
   static BoxedFunction box(F f) {
-    return [f = std::move(f)](Values& v) { return call(f, v, std::index_sequence_for<A...>()); };
+    return [f = std::move(f)](Values& v) -> Values {
+      if constexpr (std::is_void_v<R>) {
+        invoke(f, v);
+        return {};
+      } else {
+        return ResultTypes<Result>::box(invoke(f, v));
+      }
+    };
   }
 
   // What the parameter A binds to: the held value itself, or a view of it.

@@ -6,6 +6,7 @@
 #include <ATen/core/jit_type.h>
 #include <torch/csrc/jit/api/object.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/custom_class.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 

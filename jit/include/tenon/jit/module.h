@@ -79,7 +79,8 @@ class TENON_API Module {
   void setattr(std::string_view name, IValue v) const;
   void register_parameter(const std::string& name, Tensor t, bool is_buffer = false);
   void register_buffer(const std::string& name, Tensor t) { register_parameter(name, t, true); }
-  void register_attribute(const std::string& name, TypePtr type, IValue v);
+  void register_attribute(const std::string& name, TypePtr type, IValue v, bool is_param = false,
+                          bool is_buffer = false);
   void register_module(const std::string& name, const Module& m);
 
   // A module's own first, in the order of its attributes, then those of its submodules, depth

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,41 @@ struct TENON_API FunctionSchema {
   int find_argument(std::string_view argument) const;  // -1 if there is none
   // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::string str() const;
+};
+
+// A copy of a schema and its arguments, by the names of libtorch.
+class ArgumentView {
+ public:
+  explicit ArgumentView(const Argument& a) : argument_(a) {}
+  const std::string& name() const noexcept { return argument_.name; }
+  const TypePtr& type() const noexcept { return argument_.type; }
+  const std::optional<IValue>& default_value() const noexcept { return argument_.default_value; }
+  bool kwarg_only() const noexcept { return argument_.keyword_only; }
+
+ private:
+  Argument argument_;
+};
+class SchemaView {
+ public:
+  explicit SchemaView(FunctionSchema s)
+      : schema_(std::move(s)),
+        arguments_(schema_.arguments.begin(), schema_.arguments.end()),
+        returns_(schema_.returns.begin(), schema_.returns.end()) {}
+  const std::string& name() const noexcept { return schema_.name; }
+  const std::string& overload_name() const noexcept { return schema_.overload; }
+  const std::vector<ArgumentView>& arguments() const& noexcept { return arguments_; }
+  std::vector<ArgumentView> arguments() && { return std::move(arguments_); }
+  const std::vector<ArgumentView>& returns() const& noexcept { return returns_; }
+  std::vector<ArgumentView> returns() && { return std::move(returns_); }
+  bool is_vararg() const noexcept { return schema_.vararg; }
+  bool is_varret() const noexcept { return schema_.varret; }
+  friend std::ostream& operator<<(std::ostream& out, const SchemaView& s) {
+    return out << s.schema_.str();
+  }
+
+ private:
+  FunctionSchema schema_;
+  std::vector<ArgumentView> arguments_, returns_;
 };
 
 // What classes must have to be used where the interface is asked for.

@@ -43,6 +43,28 @@ enum class TypeKind : uint8_t {
   Function,  // of prim::Constant[name="f"]() that prim::CallFunction calls
   Var,       // a type variable of a schema: t in aten::append(t[] self, t el)
   AnyEnum,   // of what compares enums
+
+  // The same by the names of libtorch.
+  AnyType = Any,
+  NoneType = None,
+  TensorType = Tensor,
+  IntType = Int,
+  FloatType = Float,
+  ComplexType = Complex,
+  BoolType = Bool,
+  NumberType = Number,
+  StringType = String,
+  DeviceObjType = Device,
+  GeneratorType = Generator,
+  OptionalType = Optional,
+  ListType = List,
+  DictType = Dict,
+  TupleType = Tuple,
+  UnionType = Union,
+  FutureType = Future,
+  ClassType = Class,
+  InterfaceType = Interface,
+  EnumType = Enum
 };
 
 // A name with its scopes, "__torch__.nets.M". libtorch gives an optional one, of a class for
@@ -82,6 +104,8 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   std::string str() const;
   // As programs write it: "Optional[Tensor]", "List[int]", "Tuple[Tensor, int]".
   std::string annotation() const;
+  std::string annotation_str() const { return annotation(); }
+  std::string repr_str() const { return annotation(); }
   // With another name for each class, interface, enum and named tuple in it.
   std::string annotation(const std::function<std::string(const Type&)>& name) const;
 
@@ -162,6 +186,8 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
   int find_slot(std::string_view attribute) const override;
   const std::string& slot_name(int slot) const override { return attributes_.at(slot).name; }
   bool is_module_class() const override { return is_module_; }
+  bool is_custom_class() const override { return is_custom_; }
+  IValue copy_of(const IValue& object) const override;
 
   const std::vector<ClassAttribute>& attributes() const noexcept { return attributes_; }
   const ClassAttribute* find_attribute(std::string_view name) const;
@@ -177,11 +203,14 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
   const std::vector<Function*>& methods() const noexcept { return methods_; }
   Function* find_method(std::string_view name) const;  // null if there is none
   void add_method(Function* f);
+  Function* find_static_method(std::string_view name) const;  // of classes of C++
+  void add_static_method(Function* f);
   struct Property {
     std::string name;
     Function *getter, *setter;  // setter may be null
   };
   std::vector<Property> properties;
+  std::string doc_string;
   // A module that was traced: its attributes and methods stay as they are.
   bool frozen_by_tracing = false;
   // Names of methods that run around forward.
@@ -191,11 +220,13 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
   ClassType(std::string qualified_name, bool is_module)
       : Type(TypeKind::Class, {}, std::move(qualified_name)), is_module_(is_module) {}
   friend class CompilationUnit;
+  friend class CustomClass;
   bool is_module_;
+  bool is_custom_ = false;
   std::weak_ptr<CompilationUnit> unit_;
   std::vector<ClassAttribute> attributes_;
   std::vector<std::pair<std::string, IValue>> constants_;
-  std::vector<Function*> methods_;
+  std::vector<Function*> methods_, static_methods_;
 };
 
 class TENON_API EnumType final : public Type {

@@ -32,6 +32,9 @@ class TENON_API Function {
   const FunctionSchema& schema() const { return ensure_defined().schema_; }
   const std::shared_ptr<Graph>& graph() const { return ensure_defined().graph_; }
   void set_schema(FunctionSchema s) { schema_ = std::move(s); }
+  SchemaView getSchema() const { return SchemaView(schema()); }
+  const std::string& doc_string() const noexcept { return doc_; }  // of classes of C++
+  void set_doc_string(std::string text) { doc_ = std::move(text); }
   // Forgets the plan: no run may be in progress.
   void set_graph(std::shared_ptr<Graph> g);
   const Function& ensure_defined() const;
@@ -53,7 +56,7 @@ class TENON_API Function {
  private:
   friend class CompilationUnit;
   enum class State { ToDefine, BeingDefined, Defined };
-  std::string qualified_name_;
+  std::string qualified_name_, doc_;
   std::shared_ptr<Graph> graph_;
   FunctionSchema schema_;
   std::function<void(Function&)> define_;

@@ -51,3 +51,8 @@ using library::AutoDispatchBelowAutograd;
 // Writes and views have no functions of their own below Autograd.
 using AutoDispatchBelowADInplaceOrView = library::AutoDispatchBelowAutograd;
 }  // namespace at
+
+// Library::class_; an install without Tenon::jit has none.
+#if __has_include(<torch/custom_class.h>)
+#include <torch/custom_class.h>
+#endif

@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/jit/schema.h"
 #include "tenon/jit/type.h"
 
 namespace c10 {
 using ::tenon::jit::ClassType;
 using ::tenon::jit::ClassTypePtr;
 using ::tenon::jit::EnumType;
+using FunctionSchema = ::tenon::jit::SchemaView;
+using Argument = ::tenon::jit::ArgumentView;
 using ::tenon::jit::Type;
 using ::tenon::jit::TypeKind;
 }  // namespace c10

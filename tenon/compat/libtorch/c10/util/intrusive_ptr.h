@@ -7,14 +7,13 @@
 
 #include <torch/namespaces.h>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
-#include "tenon/runtime/ref.h"
+#include "tenon/custom_class_holder.h"
 
 namespace tenon::distributed {
 class Store;
@@ -61,37 +60,7 @@ template <class T>
 using intrusive_ptr =
     std::conditional_t<detail::is_shared<T>, std::shared_ptr<T>, ::tenon::core::Ref<T>>;
 
-template <class T>
-class weak_intrusive_ptr;
-
-// A base of the program's own counted classes. A weak pointer keeps the object's memory, but not
-// its resources: at the end of the last intrusive_ptr release_resources() is called, and the
-// destructor at the end of the last weak one.
-class intrusive_ptr_target : public ::tenon::core::RefCounted {
- public:
-  static void destroy(const intrusive_ptr_target* t) noexcept {
-    if (!t->die()) return;  // a weak pointer was locked meanwhile
-    if (t->weak_.load(std::memory_order_acquire) > 1)
-      const_cast<intrusive_ptr_target*>(t)->release_resources();
-    t->drop_weak();
-  }
-
- protected:
-  intrusive_ptr_target() noexcept = default;
-  // Counts are the object's own.
-  intrusive_ptr_target(const intrusive_ptr_target& /*other*/) noexcept {}
-  intrusive_ptr_target& operator=(const intrusive_ptr_target& /*other*/) noexcept { return *this; }
-  virtual ~intrusive_ptr_target() = default;
-
- private:
-  template <class T>
-  friend class weak_intrusive_ptr;
-  virtual void release_resources() {}
-  void drop_weak() const noexcept {
-    if (weak_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-  mutable std::atomic<uint32_t> weak_{1};  // all intrusive_ptr together count as one
-};
+using ::tenon::intrusive_ptr_target;
 
 // Of a class that is derived from intrusive_ptr_target.
 template <class T>
@@ -112,9 +81,7 @@ class weak_intrusive_ptr {
     if (const intrusive_ptr_target* t = std::exchange(target_, nullptr)) t->drop_weak();
   }
   uint32_t use_count() const noexcept { return target_ ? target_->use_count() : 0; }
-  uint32_t weak_use_count() const noexcept {
-    return target_ ? base().weak_.load(std::memory_order_acquire) : 0;
-  }
+  uint32_t weak_use_count() const noexcept { return target_ ? base().weak_use_count() : 0; }
   bool expired() const noexcept { return use_count() == 0; }
   // Null if it is expired.
   intrusive_ptr<T> lock() const noexcept {
@@ -126,7 +93,7 @@ class weak_intrusive_ptr {
  private:
   const intrusive_ptr_target& base() const noexcept { return *target_; }
   void retain() const noexcept {
-    if (target_) base().weak_.fetch_add(1, std::memory_order_relaxed);
+    if (target_) base().retain_weak();
   }
   T* target_ = nullptr;
 };
@@ -160,10 +127,6 @@ template <class To, class From>
 }
 
 }  // namespace c10
-
-namespace torch {
-class CustomClassHolder : public c10::intrusive_ptr_target {};
-}  // namespace torch
 
 template <class T>
 struct std::hash<::tenon::core::Ref<T>> {
