@@ -180,7 +180,8 @@ TENON_INFER(native_dropout_backward) {
   if (mask.sizes() != grad.sizes()) {
     fail<ValueError>(c, "shapes ", grad.sizes(), " and ", mask.sizes(), " differ");
   }
-  c.compute = isFloatingType(grad.dtype) ? grad.dtype : get_default_dtype();
+  const bool converted = !isFloatingType(grad.dtype) && !isComplexType(grad.dtype);
+  c.compute = converted ? get_default_dtype() : grad.dtype;
   c.cast(A::grad_output);
   c.set(0, grad.sizes(), c.compute);
   keep_format(c, 0, grad);

@@ -94,6 +94,16 @@ TEST(ForwardAd, OfComplexFunctions) {
   EXPECT_TRUE(allclose(tangent, z * v * y));
 }
 
+TEST(ForwardAd, OfComplexActivations) {
+  manual_seed(5);
+  const Tensor z = randn({5}, TensorOptions(kComplexDouble)), v = randn({5}, z.options());
+  const DualLevelGuard level;
+  const Tensor dual = make_dual(z, v), t = z.tanh(), s = z.sigmoid();
+  EXPECT_TRUE(allclose(unpack_dual(dual.tanh()).tangent, v * (1 - t * t)));
+  EXPECT_TRUE(allclose(unpack_dual(dual.sigmoid()).tangent, v * s * (1 - s)));
+  EXPECT_TRUE(allclose(unpack_dual(silu(dual)).tangent, v * (s + z * s * (1 - s))));
+}
+
 TEST(ForwardAd, KeepsTheRecordingOfLeaves) {
   const Tensor x = full({2}, 3., TensorOptions(kDouble)).requires_grad_(),
                v = ones_like(x.detach());

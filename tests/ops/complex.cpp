@@ -3,6 +3,8 @@
 // Complex tensors: parts, arithmetic, gradients, files. What torch computes is in the stored cases.
 #include <gtest/gtest.h>
 
+#include <complex>
+
 #include <sstream>
 
 #include "tenon/autograd.h"
@@ -87,6 +89,43 @@ TEST(Complex, GradientsOfGradientsFollow) {
   const Z expected(36 * 25 * 3, 36 * 25 * -4);
   EXPECT_NEAR(at(z.grad(), 1).real(), expected.real(), 1e-9);
   EXPECT_NEAR(at(z.grad(), 1).imag(), expected.imag(), 1e-9);
+}
+
+// The gradient of Re tanh(z) is a conjugate, which counts where it is differentiated itself.
+TEST(Complex, GradientsOfGradientsOfActivations) {
+  const auto slope = [](const Tensor& z) {
+    return autograd::grad({real(tanh(z)).sum()}, {z}, {}, true, true)[0];
+  };
+  Tensor z = sample({{0.3, 0.7}}).requires_grad_(true);
+  autograd::backward({imag(slope(z)).sum()});
+  // The slope is conj(1 - t^2), whose imaginary part falls by Im(-2 t (1 - t^2)) along Re z.
+  const std::complex<double> t = std::tanh(std::complex<double>(0.3, 0.7)),
+                             second = -2.0 * t * (1.0 - t * t);
+  EXPECT_NEAR(at(z.grad(), 0).real(), -second.imag(), 1e-9);
+  EXPECT_NEAR(at(z.grad(), 0).imag(), -second.real(), 1e-9);
+}
+
+// 0.1 and the positions are doubles, as the parts are.
+TEST(Complex, GradientAtADistanceIsExact) {
+  const Tensor z = sample({{0, 0}, {0.1, 0.2}, {0.2, 0.4}});
+  const std::vector<Tensor> slopes = gradient(z, std::vector<Scalar>{0.1}, IntArrayRef{0});
+  EXPECT_NEAR(at(slopes[0], 1).real(), 1, 1e-14);
+  EXPECT_NEAR(at(slopes[0], 1).imag(), 2, 1e-14);
+}
+
+// Three elements of two numbers: the gradient of memory is shared by the elements that lie there.
+TEST(Complex, GradientsOfOverlappingViews) {
+  const Tensor z = sample({{1, 2}, {3, -4}});
+  const Tensor x = z.as_strided({3}, {0}).requires_grad_();
+  x.as_strided({2}, {0}).sum().backward();
+  EXPECT_EQ(at(x.grad(), 2), Z(2.0 / 3, 0));
+}
+
+// Where the imaginary part would be lost.
+TEST(Complex, RefusedByFunctionsOfRealNumbers) {
+  const Tensor z = sample({{0.3, 0.7}});
+  EXPECT_THROW(logit(z), NotImplementedError);
+  EXPECT_THROW(native_dropout_backward(z, ones({1}, kBool), 2), NotImplementedError);
 }
 
 TEST(Complex, PrintsItsParts) {

@@ -280,23 +280,76 @@ void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& po
         [&] { return compare_inplace(op, inputs, positions, f, leaves); });
 }
 
+std::string compare_first(const Function& f, const Tensors& leaves, int64_t in, int64_t results) {
+  if (in * results > kMaxPairs) return compare_slopes(f, leaves);
+  autograd::gradcheck(f, leaves);
+  return {};
+}
+
+std::string compare_second(const Function& f, const Tensors& leaves, int64_t in, int64_t results) {
+  if ((in + results) * in <= kMaxPairs) {
+    autograd::gradgradcheck(f, leaves);
+    return {};
+  }
+  const Function first = [&](const Tensors& at) { return compute_gradient(f, at, true); };
+  return compare_slopes(first, leaves);
+}
+
 void check_function(const Function& f, const Tensors& leaves, const Tensors& outputs,
                     Findings& out) {
   const int64_t in = count_elements(leaves), results = count_elements(outputs);
-  judge(out, Property::Gradcheck, [&]() -> std::string {
-    if (in * results > kMaxPairs) return compare_slopes(f, leaves);
-    autograd::gradcheck(f, leaves);
-    return {};
-  });
+  judge(out, Property::Gradcheck, [&] { return compare_first(f, leaves, in, results); });
   if (out.all().back().verdict != Verdict::Passed) return;
   judge(out, Property::Tangent, [&] { return compare_tangents(f, leaves); });
-  judge(out, Property::Gradgradcheck, [&]() -> std::string {
-    if ((in + results) * in <= kMaxPairs) {
-      autograd::gradgradcheck(f, leaves);
-      return {};
-    }
-    Function first = [&](const Tensors& at) { return compute_gradient(f, at, true); };
-    return compare_slopes(first, leaves);
+  judge(out, Property::Gradgradcheck, [&] { return compare_second(f, leaves, in, results); });
+}
+
+// The operator on complex numbers, as a function of their parts [..., 2]; `constants` are the
+// arguments without a gradient.
+Function make_complex(const core::Op& op, Built& inputs, const std::vector<int>& positions,
+                      const std::vector<std::pair<int, Tensor>>& constants) {
+  const Function f = make_function(op, inputs, positions);
+  for (const auto& [i, number] : constants)
+    inputs.values()[i].u.tensor = &number.unsafeGetTensorImpl()->view;
+  return [f](const Tensors& parts) {
+    Tensors numbers, out;
+    for (const Tensor& t : parts) numbers.push_back(view_as_complex(t));
+    for (const Tensor& t : f(numbers))
+      out.push_back(t.defined() && isComplexType(t.scalar_type()) ? view_as_real(t) : t);
+    return out;
+  };
+}
+
+// First and second derivatives and tangents where every floating argument is complex.
+void check_complex(const core::Op& op, const Spec& spec, const std::vector<int>& positions,
+                   Findings& out) {
+  if (!core::parse_dtype_mask(op.dtypes).has(kComplexDouble)) return;
+  Built inputs(spec, kDouble, Memory::Contiguous, core::kHost);
+  Tensors leaves;
+  std::vector<std::pair<int, Tensor>> constants;
+  uint32_t seed = 5;
+  for (int i = 0; i < op.n_args; ++i) {
+    const core::Impl t = takes_tensor(op, i) ? inputs.tensor(i) : core::Impl();
+    if (!t || t->dtype != kDouble) continue;
+    const Tensor real(t), parts = stack({real, make_direction(real, seed)}, -1);
+    if (std::find(positions.begin(), positions.end(), i) != positions.end())
+      leaves.push_back(parts.requires_grad_(true));
+    else
+      constants.emplace_back(i, view_as_complex(parts));
+  }
+  const Function f = make_complex(op, inputs, positions, constants);
+  Tensors outputs;
+  try {
+    outputs = select_tracked(f(leaves));
+  } catch (const Error&) {
+    return;  // one of the arguments has to be real
+  }
+  if (outputs.empty() || !is_finite(outputs)) return;
+  judge(out, Property::ComplexGrad, [&]() -> std::string {
+    const int64_t in = count_elements(leaves), results = count_elements(outputs);
+    std::string wrong = compare_first(f, leaves, in, results);
+    if (wrong.empty()) wrong = compare_tangents(f, leaves);
+    return wrong.empty() ? compare_second(f, leaves, in, results) : wrong;
   });
 }
 
@@ -320,6 +373,7 @@ Findings run_gradients(const core::Op& op, const Spec& given, Memory memory) {
       if (!is_finite(outputs)) continue;
       check_function(f, leaves, outputs, out);
       check_inplace(op, inputs, positions, f, leaves, outputs, out);
+      if (memory == Memory::Contiguous) check_complex(op, spec, positions, out);
       return out;
     } catch (const NotImplementedError& e) {
       return out;  // the operator does not take float64

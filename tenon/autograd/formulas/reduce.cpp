@@ -183,19 +183,22 @@ Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int6
 }  // namespace
 
 // Up to the first zero the quotient of sums; at it, the products that leave it out; after it zero.
-Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
-  if (self.dim() == 0 || self.numel() == 0) return grad;
+Tensor cumprod_backward(const Tensor& grad, const Tensor& given, int64_t dim,
+                        const Tensor& result) {
+  const ScalarType t = given.scalar_type();
+  if (given.dim() == 0 || given.numel() == 0) return grad.to(t);
+  const Tensor self = given.to(result.scalar_type());
   const bool differentiated_again =
       GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
   if (differentiated_again && (self == 0).any().item<bool>())
-    return cumprod_backward_of_products(grad, self, dim);
+    return cumprod_backward_of_products(grad, self, dim).to(t);
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
   const Tensor before =
       reversed_cumsum(grad * conjugated(result), dim) / conjugated(where(zero, 1, self));
-  return where(seen == 0, before,
-               where(first, reversed_cumsum(grad * conjugated(without), dim), 0));
+  const Tensor at_zero = where(first, reversed_cumsum(grad * conjugated(without), dim), 0);
+  return where(seen == 0, before, at_zero).to(t);
 }
 
 // Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that

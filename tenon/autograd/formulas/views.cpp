@@ -71,8 +71,9 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
   }
   if (core::may_overlap_itself(sizes, strides)) {
     Tensor where = arange(n, index_options).as_strided(sizes, strides, offset).reshape({-1});
-    Tensor count = zeros_like(storage).index_add_(
-        0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
+    const TensorOptions counts =
+        storage.options().requires_grad(std::nullopt).dtype(toRealValueType(grad.scalar_type()));
+    Tensor count = zeros({n}, counts).index_add_(0, where, ones({where.numel()}, counts));
     storage = storage / count.clamp_min(1);
   }
   return storage.as_strided(sizes, strides, offset);

@@ -65,9 +65,9 @@ std::vector<Tensor> with_spacing(const Tensor& self, ArrayRef<Scalar> spacing, I
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const double step = spacing[i].to<double>();
-    const TensorOptions options = self.is_floating_point()
-                                      ? self.options().requires_grad(false)
-                                      : TensorOptions(get_default_dtype()).device(self.device());
+    const bool inexact = self.is_floating_point() || self.is_complex();
+    const ScalarType t = inexact ? toRealValueType(self.scalar_type()) : get_default_dtype();
+    const TensorOptions options = TensorOptions(t).device(self.device());
     const Tensor at = tenon::arange(self.size(dims[i]), options) * step;
     out.push_back(gradient_along(self, at, dims[i], edge_order));
   }

@@ -150,6 +150,10 @@ Tensor deg2rad(const Tensor& self) { return self * (3.14159265358979323846 / 180
 Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846); }
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
+  if (self.is_complex()) {
+    throw NotImplementedError(
+        core::join("logit: not implemented for dtype ", toString(self.scalar_type())));
+  }
   // 1 - x wraps for bytes, and bool has no subtraction.
   const Tensor x = isFloatingType(self.scalar_type()) ? wide(self) : self.to(get_default_dtype());
   if (!eps) {
