@@ -52,6 +52,8 @@ void each_target(const Shape& s, Tensor target, int64_t ignore, F&& f) {
 tn_status forward(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target,
                   OptTensor weight, int64_t reduction, int64_t ignore) {
   const Shape s(self);
+  // The loss of one sample is its sum, and comes with its weight.
+  if (reduction == kNone && self.ndim() == 1) reduction = kSum;
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;

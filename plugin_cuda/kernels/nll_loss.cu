@@ -128,6 +128,8 @@ void forward_as(const Call& call, const Loss& l, const Tensor& out, const Tensor
 tn_status forward(Call& call, Tensor out, Tensor total, Tensor self, Tensor target,
                   OptTensor weight, int64_t reduction, int64_t ignored) {
   const Loss l = loss_of(call, self, target, weight, ignored);
+  // The loss of one sample is its sum, and comes with its weight.
+  if (reduction == kNone && self.ndim() == 1) reduction = kSum;
   if (self.dtype() == kFloat64)
     forward_as<double>(call, l, out, total, self, reduction);
   else

@@ -243,6 +243,19 @@ TEST(Loss, RegressionGradients) {
       {a, b});
 }
 
+// Also without a reduction, in which a batch has none.
+TEST(NllLoss, OneSampleComesWithItsWeight) {
+  const Tensor x = tensor({-1., -2., -3.}), w = tensor({0.5, 1., 2.});
+  for (const int64_t reduction : {0, 1, 2}) {
+    const auto [loss, total] = nll_loss_forward(x, tensor(2), w, reduction, -100);
+    EXPECT_EQ(loss.item<double>(), reduction == 1 ? 3 : 6);
+    EXPECT_EQ(total.item<double>(), 2);
+  }
+  const auto [losses, none] = nll_loss_forward(x.unsqueeze(0), tensor({2}), w, 0, -100);
+  EXPECT_EQ(losses.item<double>(), 6);
+  EXPECT_EQ(none.item<double>(), 0);
+}
+
 TEST(Matmul, Gradients) {
   check_gradients([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; },
                   {leaf({4}), leaf({3, 2}), leaf({2, 4})});

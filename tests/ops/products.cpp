@@ -191,3 +191,13 @@ TEST(Matmul, SixteenBitFloatsAccumulateInFloat) {
     EXPECT_EQ(mm(a, b).item<float>(), 1024.0f);
   }
 }
+
+TEST(MatrixExp, OfSixteenBitFloatsIsThatOfFloats) {
+  const Tensor a = tensor({0.5, -1., 2., 0.25}).reshape({2, 2});
+  for (ScalarType t : {kHalf, kBFloat16}) {
+    EXPECT_TRUE(equal(matrix_exp(a.to(t)), matrix_exp(a.to(kFloat)).to(t)));
+    const Tensor x = a.to(t).requires_grad_();
+    matrix_exp(x).sum().backward();
+    EXPECT_EQ(x.grad().scalar_type(), t);
+  }
+}

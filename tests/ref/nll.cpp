@@ -34,7 +34,7 @@ tn_status nll(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target
     if (reduction == kNone) put(out, i, loss);
   });
   if (reduction != kNone) put(out, {}, reduction == kMean ? sum / total : sum);
-  put(total_weight, {}, reduction == kNone ? 0 : total);
+  put(total_weight, {}, reduction == kNone && self.ndim() > 1 ? 0 : total);
   return TN_OK;
 }
 

@@ -111,12 +111,13 @@ Tensor matrix_exp_backward(const Tensor& grad, const Tensor& a) {
   return tenon::matrix_exp_backward(a, grad);
 }
 
-// R R = A: the gradient X solves R X + X R = G. Where two roots are zero, so is it.
+// R R = A: the gradient X solves R X + X R = G with the Hermitian part of G, as A is Hermitian.
+// Where two roots are zero, so is it.
 Tensor matrix_sqrth_backward(const Tensor& grad, const Tensor& a) {
   if (!grad.defined()) return {};
   auto [L, V] = tenon::linalg_eigh(a);
   const Tensor root = tenon::sqrt(tenon::clamp_min(L, 0)), sums = as_rows(root) + as_columns(root);
-  const Tensor middle = matmul(adj(V), matmul(grad, V));
+  const Tensor middle = matmul(adj(V), matmul((grad + adj(grad)) / 2, V));
   const Tensor zero = sums == 0;
   const Tensor x = tenon::where(zero, tenon::zeros_like(middle),
                                 middle / tenon::where(zero, tenon::ones_like(sums), sums));

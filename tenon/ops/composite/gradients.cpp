@@ -44,8 +44,10 @@ Tensor elu_backward(const Tensor& grad, const Scalar& alpha, const Scalar& scale
   TENON_CHECK(!is_result || a >= 0, ValueError,
               "elu_backward: In-place elu backward calculation is triggered with a negative slope "
               "which is not supported.");
-  const Tensor below = is_result ? (x + s * a) * in : (x * in).exp() * (s * a * in);
-  return tenon::where(x.le(0), grad * below, grad * s);
+  // Of what lies above, exp may be infinite, and its gradient NaN.
+  const Tensor low = x.le(0), at = tenon::where(low, x, 0);
+  const Tensor below = is_result ? (x + s * a) * in : (at * in).exp() * (s * a * in);
+  return tenon::where(low, grad * below, grad * s);
 }
 Tensor leaky_relu_backward(const Tensor& grad, const Tensor& self, const Scalar& slope,
                            bool is_result) {

@@ -95,12 +95,12 @@ Both linalg_polar(const Tensor& a) {
 Tensor linalg_matrix_exp(const Tensor& self) {
   const int64_t n = self.size(-1);
   if (self.numel() == 0) return self.clone();
-  const Tensor norms = self.abs().sum(-2).amax(-1);
+  const Tensor a = wide(self), norms = a.abs().sum(-2).amax(-1);
   const Tensor squarings =
       tenon::where(norms > 1, norms, tenon::ones_like(norms)).log2().ceil().clamp_max(1100);
   const double most = squarings.max().item<double>();
   const auto by_matrix = [](const Tensor& t) { return as_columns(as_columns(t)); };
-  const Tensor x = self * by_matrix(tenon::exp2(-squarings)), one = identity(n, self);
+  const Tensor x = a * by_matrix(tenon::exp2(-squarings)), one = identity(n, a);
   // Paterson and Stockmeyer: groups of four powers.
   const Tensor x2 = matmul(x, x), x3 = matmul(x2, x), x4 = matmul(x2, x2);
   double factor[20] = {1};

@@ -37,7 +37,8 @@ Both forward(const Tensor& self, const Tensor& target, const OptTensor& weight, 
   const Selected p = select_targets(self, target, weight, ignore);
   const Tensor x = wide(self.gather(p.dim, p.index)).reshape(target.sizes());
   const Tensor loss = tenon::where(p.weight.eq(0), scalar_like(0, x), x.neg() * p.weight);
-  if (reduction == kReduceNone) return {loss, scalar_like(0, x)};
+  // The loss of one sample is its sum, and comes with its weight.
+  if (reduction == kReduceNone && self.dim() > 1) return {loss, scalar_like(0, x)};
   const Tensor sum = loss.sum(), total = p.weight.sum();
   return {reduction == kReduceMean ? sum / total : sum, total};
 }
