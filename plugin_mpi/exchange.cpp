@@ -12,7 +12,7 @@ namespace tenon::mpi_engine {
 namespace {
 
 // Two ranks exchange halves from 1 KiB on; more ranks have more messages, which pays later.
-constexpr size_t kMinBytesOfTwo = 1 << 10, kMinBytesPerRank = 32 << 10;
+constexpr size_t kMinBytesOfTwo = 1 << 10, kMinBytesPerRank = 16 << 10;
 // Bounds the memory. Smaller segments are slower between cores without a common cache, where what
 // the other core has just written takes long to read.
 constexpr size_t kSegment = 16 << 20;

@@ -26,6 +26,27 @@ void make_symbols_global() {
     dlopen(where.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
+// A variable of Open MPI that nobody has set; others have none of the name.
+void set_variable(const char* name, int value) {
+  int level = 0, index = 0, elements = 0, now = 0;
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  if (MPI_T_init_thread(MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) return;
+  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &elements) == MPI_SUCCESS) {
+    if (elements == 1 && MPI_T_cvar_read(handle, &now) == MPI_SUCCESS && now == 0)
+      MPI_T_cvar_write(handle, &value);
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+}
+
+// Of what an MPI_Iallreduce of few bytes does, recursive doubling has the fewest rounds: each one
+// passes through the other ranks' turns at a processor where they share it.
+void choose_algorithms() {
+  constexpr int kRecursiveDoubling = 4;
+  set_variable("coll_libnbc_iallreduce_algorithm", kRecursiveDoubling);
+}
+
 void end_mpi() {
   if (!is_usable()) return;
   const auto before_end = g_before_end.load();
@@ -44,6 +65,7 @@ void begin_once() {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     std::atexit(end_mpi);
+    choose_algorithms();
   }
   if (level < MPI_THREAD_MULTIPLE)
     throw std::runtime_error(
