@@ -82,6 +82,24 @@ TEST(LibtorchAutograd, RangesAreProfiled) {
   EXPECT_NE(trace.str().find("exp"), std::string::npos);
 }
 
+// A range is two events: its begin has the name and the shapes.
+TEST(LibtorchAutograd, RangesAreListsOfEvents) {
+  using namespace torch::autograd::profiler;
+  enableProfilerLegacy(ProfilerConfig(ProfilerState::CPU, /*report_input_shapes=*/true, false));
+  torch::ones({2, 3}).exp();
+  const thread_event_lists lists = disableProfilerLegacy();
+  ASSERT_EQ(lists.size(), 1u);
+  const auto begin = std::find_if(lists[0].begin(), lists[0].end(),
+                                  [](const LegacyEvent& e) { return !strcmp(e.name(), "exp"); });
+  ASSERT_TRUE(begin != lists[0].end() && begin + 1 != lists[0].end());
+  EXPECT_STREQ(begin->kindStr(), "push");
+  EXPECT_EQ(begin->shapes(), (std::vector<std::vector<int64_t>>{{2, 3}}));
+  EXPECT_STREQ((begin + 1)->kindStr(), "pop");
+  EXPECT_STREQ((begin + 1)->name(), "");
+  EXPECT_GE(begin->cpuElapsedUs(*(begin + 1)), 0);
+  EXPECT_THROW(disableProfilerLegacy(), c10::Error);
+}
+
 TEST(LibtorchAutograd, GuardsBelowAutogradRecordNothing) {
   auto x = torch::ones({2}, torch::requires_grad());
   {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <torch/csrc/autograd/profiler_legacy.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include "tenon/profiler.h"
