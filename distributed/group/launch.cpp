@@ -50,7 +50,9 @@ class EngineWork : public Work {
   bool wait(std::chrono::milliseconds timeout) override {
     if (timeout == kNoTimeout && has_results_ && !poll(0) && order_current_stream()) return true;
     const int64_t ms = timeout.count() < 0 ? INT64_MAX : std::max<int64_t>(timeout.count(), 1);
-    if (!poll(ms))
+    const bool done = is_collective_ ? poll(ms) : poll_unless_interrupted(ms);
+    if (interrupted_.exchange(false)) return false;
+    if (!done)
       throw TimeoutError(core::join(name_of(request_->operation), ": not done within ",
                                     static_cast<long>(timeout.count()), " ms; it goes on"));
     if (auto error = exception()) std::rethrow_exception(error);
@@ -58,7 +60,10 @@ class EngineWork : public Work {
   }
 
   void abort() override {
-    group_->engine().abort(group_->engine().context, group_->membership->group());
+    if (is_collective_)
+      group_->engine().abort(group_->engine().context, group_->membership->group());
+    else
+      interrupted_ = true;
   }
   int sourceRank() const override { return source_; }
   std::vector<Tensor> result() override {
@@ -145,8 +150,21 @@ class EngineWork : public Work {
     const tn_ext_collective& engine = group_->engine();
     int64_t begin = 0, end = 0;
     if (!ranges_ || !TN_HAS(&engine.head, tn_ext_collective, span) || !engine.span) return;
-    if (engine.span(engine.context, work_, &begin, &end) == TN_OK)
-      ranges_.add(core::join(group_->backend, ":", name_of(request_->operation)), begin, end);
+    if (engine.span(engine.context, work_, &begin, &end) != TN_OK) return;
+    std::vector<std::vector<int64_t>> shapes;
+    const Tensor& moved = request_->in.defined() ? request_->in : request_->out;
+    if (moved.defined()) shapes.push_back(moved.sizes().vec());
+    ranges_.add(core::join(group_->backend, ":", name_of(request_->operation)), std::move(shapes),
+                begin, end);
+  }
+
+  // In slices, as an engine's wait is not interrupted itself.
+  bool poll_unless_interrupted(int64_t ms) {
+    constexpr int64_t kSlice = 100;
+    for (; ms > kSlice && !interrupted_; ms -= ms == INT64_MAX ? 0 : kSlice) {
+      if (poll(kSlice)) return true;
+    }
+    return !interrupted_ && poll(ms);
   }
 
   bool is_at_end(int64_t ms) {
@@ -180,13 +198,15 @@ class EngineWork : public Work {
       std::lock_guard held(group_->lock);
       group_->pending.remove_if([&](auto& p) { return p.get() == this; });
     }
-    if (Fingerprint::is_collective(request_->operation)) group_->liveness->end(number_);
+    if (is_collective_) group_->liveness->end(number_);
     finish(std::move(error));
   }
 
   std::shared_ptr<ProcessGroup::Impl> group_;
   std::unique_ptr<Request> request_;  // released where the engine does not let go of its buffers
   const uint64_t number_;
+  const bool is_collective_ = Fingerprint::is_collective(request_->operation);
+  std::atomic<bool> interrupted_{false};  // a wait for a send or a receive
   tn_work* work_ = nullptr;
   // Of an engine for a device's memory.
   std::optional<Stream> stream_;

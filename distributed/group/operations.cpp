@@ -383,7 +383,15 @@ WorkPtr ProcessGroup::barrier(const BarrierOptions& o) {
 void ProcessGroup::monitoredBarrier(const BarrierOptions& o, bool) {
   BarrierOptions waits = o;
   waits.asyncOp = false;
-  barrier(waits)->wait();
+  try {
+    barrier(waits)->wait();
+  } catch (const DistributedError& e) {
+    if (e.ranks().empty()) throw;
+    std::string absent;
+    for (const int r : e.ranks()) absent += core::join(absent.empty() ? "Rank " : ", Rank ", r);
+    throw DistributedError(core::join("monitoredBarrier: ", absent, " did not pass: ", e.what()),
+                           e.ranks());
+  }
 }
 
 }  // namespace tenon::distributed

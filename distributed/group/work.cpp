@@ -59,17 +59,17 @@ void Future::wait() { work_->wait(); }
 bool Future::completed() { return work_->isCompleted(); }
 bool Future::hasError() { return completed() && work_->exception(); }
 
-std::vector<Tensor> Future::result_of_then() {
-  if (!value_) value_ = std::make_shared<std::vector<Tensor>>(f_(before_->value()));
+IValue Future::value() {
+  wait();
+  if (!before_) {
+    std::vector<Tensor> results = work_->result();
+    return results.empty() ? IValue() : IValue(std::move(results));
+  }
+  if (!value_) value_ = std::make_shared<IValue>(f_(*before_));
   return *value_;
 }
 
-std::vector<Tensor> Future::value() {
-  wait();
-  return before_ ? result_of_then() : work_->result();
-}
-
-std::shared_ptr<Future> Future::then(std::function<std::vector<Tensor>(std::vector<Tensor>)> f) {
+std::shared_ptr<Future> Future::then(std::function<IValue(Future&)> f, const jit::TypePtr&) {
   auto next = std::make_shared<Future>(work_);
   next->before_ = std::make_shared<Future>(*this);
   next->f_ = std::move(f);

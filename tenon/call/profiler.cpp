@@ -41,6 +41,7 @@ std::vector<std::vector<int64_t>> shapes_of(ArrayRef<IValue> inputs) {
 struct AsynchronousRanges::Sink {
   std::mutex lock;  // fork: a profile is of its thread, and of no use to a child
   int64_t begin_ns = 0;
+  bool records_shapes = false;
   std::vector<ProfilerEvent> events;
   static __thread const std::shared_ptr<Sink>* of_thread __attribute__((tls_model("initial-exec")));
 };
@@ -51,11 +52,14 @@ AsynchronousRanges::AsynchronousRanges() {
   if (Sink::of_thread) profile_ = *Sink::of_thread;
 }
 
-void AsynchronousRanges::add(std::string name, int64_t begin_ns, int64_t end_ns) const {
+void AsynchronousRanges::add(std::string name, std::vector<std::vector<int64_t>> shapes,
+                             int64_t begin_ns, int64_t end_ns) const {
   if (!profile_) return;
+  if (!profile_->records_shapes) shapes.clear();
   std::lock_guard held(profile_->lock);
   const int64_t from = profile_->begin_ns;
-  ProfilerEvent e{std::move(name), RecordScope::USER_SCOPE, {}, begin_ns - from, end_ns - from};
+  ProfilerEvent e{std::move(name), RecordScope::USER_SCOPE, std::move(shapes), begin_ns - from,
+                  end_ns - from};
   e.depth = 0;
   e.thread = 0;
   e.asynchronous = true;
@@ -71,6 +75,7 @@ struct Profiler::State {
   explicit State(ProfilerOptions given) : options(std::move(given)), begin(Clock::now()) {
     profile.clock_ns = asynchronous->begin_ns =
         std::chrono::nanoseconds(begin.time_since_epoch()).count();
+    asynchronous->records_shapes = options.record_shapes();
     if (options.device()) try_events();
     handle = addThreadLocalCallback(
         RecordFunctionCallback([this](const RecordFunction& f) { return open_range(f); },

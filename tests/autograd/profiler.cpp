@@ -60,17 +60,17 @@ int64_t clock_now() {
 TEST(Profiler, HasRangesOfOtherThreadsBesideItsOwn) {
   using autograd::profiler::AsynchronousRanges;
   EXPECT_FALSE(AsynchronousRanges());
-  Profiler profiler;
+  Profiler profiler(ProfilerOptions().record_shapes(true));
   const AsynchronousRanges ranges;
   ASSERT_TRUE(ranges);
   const int64_t begin = clock_now();
   std::thread([&] {
     EXPECT_FALSE(AsynchronousRanges());  // that thread takes none
-    ranges.add("elsewhere", begin, clock_now());
+    ranges.add("elsewhere", {{2, 3}}, begin, clock_now());
   }).join();
   { TENON_RECORD_USER_SCOPE("after"); }
   const Profile p = profiler.stop();
-  ranges.add("late", begin, clock_now());
+  ranges.add("late", {}, begin, clock_now());
   const ProfilerEvent *elsewhere = find(p, "elsewhere"), *after = find(p, "after");
   ASSERT_TRUE(elsewhere && after);
   EXPECT_EQ(p.events.size(), 2u);
@@ -78,6 +78,7 @@ TEST(Profiler, HasRangesOfOtherThreadsBesideItsOwn) {
   EXPECT_EQ(p.clock_ns + elsewhere->begin_ns, begin);
   EXPECT_GT(elsewhere->total_ns(), 0);
   EXPECT_EQ(elsewhere->self_ns(), 0);
+  EXPECT_EQ(elsewhere->shapes, (std::vector<std::vector<int64_t>>{{2, 3}}));
   EXPECT_TRUE(elsewhere->asynchronous && !after->asynchronous);
   std::ostringstream trace;
   p.export_chrome_trace(trace);

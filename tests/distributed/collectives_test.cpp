@@ -4,6 +4,7 @@
 // each engine it runs on processes (processes_as_ranks.cpp), for gloo also on threads.
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "tests/distributed/ranks.h"
 
@@ -84,7 +85,8 @@ TEST_P(Collectives, BroadcastToAListOfTensors) {
 TEST_P(Collectives, AreRangesOfAProfile) {
   run_ranks(GetParam(), [](const ProcessGroupPtr& g) {
     Tensor t = ones({3});
-    autograd::profiler::Profiler profiler;
+    autograd::profiler::Profiler profiler(
+        autograd::profiler::ProfilerOptions().record_shapes(true));
     const WorkPtr work = all_reduce(t, ReduceOp::SUM, g, /*async_op=*/true);
     EXPECT_TRUE(work->wait());
     const autograd::profiler::Profile p = profiler.stop();
@@ -92,6 +94,7 @@ TEST_P(Collectives, AreRangesOfAProfile) {
     for (const auto& e : p.events) {
       if (!e.asynchronous) continue;
       EXPECT_EQ(e.name.substr(e.name.find(':')), ":all_reduce");
+      EXPECT_EQ(e.shapes, (std::vector<std::vector<int64_t>>{{3}}));
       EXPECT_GE(e.begin_ns, 0);
       EXPECT_GE(e.total_ns(), 0);
       ++found;
@@ -314,6 +317,44 @@ TEST_P(Collectives, PointToPointTagsAndAnySource) {
   });
 }
 
+// The wait alone: the message comes all the same, and the group works on.
+TEST_P(Collectives, AbortEndsTheWaitForAMessage) {
+  run_ranks(GetParam(), [](const ProcessGroupPtr& g) {
+    Tensor a = zeros({10}, kFloat);
+    if (g->getRank() == 0) {
+      const WorkPtr work = irecv(a, 1, g, 1);
+      bool came = true;
+      std::thread waiting([&] { came = work->wait(); });
+      work->abort();
+      waiting.join();
+      EXPECT_FALSE(came);
+      barrier(g);
+      EXPECT_TRUE(work->wait());
+      EXPECT_TRUE(equal(a, ones({10}, kFloat)));
+    } else {
+      barrier(g);
+      if (g->getRank() == 1) send(ones({10}, kFloat), 0, g, 1);
+    }
+    barrier(g);
+  });
+}
+
+// A group of a program that changes an operation and calls the library's.
+TEST(ProcessGroup, OperationsAreVirtual) {
+  struct Counted : ProcessGroup {
+    using ProcessGroup::ProcessGroup;
+    WorkPtr barrier(const BarrierOptions& o) override {
+      ++barriers;
+      return ProcessGroup::barrier(o);
+    }
+    int barriers = 0;
+  };
+  const auto g = std::make_shared<Counted>(std::make_shared<HashStore>(), 0, 1);
+  barrier(g);
+  g->monitoredBarrier();
+  EXPECT_EQ(g->barriers, 2);
+}
+
 TEST_P(Collectives, AsynchronousWorkAndFutures) {
   const int n = GetParam();
   run_ranks(n, [n](const ProcessGroupPtr& g) {
@@ -325,7 +366,7 @@ TEST_P(Collectives, AsynchronousWorkAndFutures) {
     }
     int called = 0;
     auto doubled = works[3]->get_future()->then(
-        [](std::vector<Tensor> v) { return std::vector<Tensor>{v[0] * 2}; });
+        [](Future& f) { return IValue(f.value().toTensorVector().at(0) * 2); });
     works[3]->add_callback([&] { ++called; });
     for (int i = 19; i >= 0; --i) EXPECT_TRUE(works[static_cast<std::size_t>(i)]->wait());
     for (int i = 0; i < 20; ++i) {
@@ -333,7 +374,8 @@ TEST_P(Collectives, AsynchronousWorkAndFutures) {
                         full({1000}, n * (n - 1) / 2 + n * i, kFloat)));
     }
     EXPECT_EQ(called, 1);
-    EXPECT_TRUE(equal(doubled->value()[0], tensors[3] * 2));
+    EXPECT_TRUE(equal(doubled->value().toTensor(), tensors[3] * 2));
+    EXPECT_TRUE(doubled->hasValue());
     // Nobody holds this one.
     Tensor kept = full({5}, 1, kFloat);
     all_reduce(kept, ReduceOp::SUM, g, true);

@@ -113,6 +113,7 @@ TEST(ProcessGroup, AMonitoredBarrierNamesWhoDidNotCome) {
       ADD_FAILURE() << "it waited for nobody";
     } catch (const DistributedError& e) {
       EXPECT_EQ(e.ranks(), std::vector<int>{1}) << e.what();
+      EXPECT_NE(std::string(e.what()).find("Rank 1 did not pass"), std::string::npos) << e.what();
     }
     store->set("ended", "1");
   }

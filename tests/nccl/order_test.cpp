@@ -108,9 +108,9 @@ TEST(NcclOrder, FuturesAndCallbacks) {
   int called = 0;
   const WorkPtr work = all_reduce(x, ReduceOp::SUM, nullptr, true);
   work->add_callback([&] { ++called; });
-  auto doubled =
-      work->get_future()->then([](std::vector<Tensor> v) { return std::vector<Tensor>{v[0] * 2}; });
-  EXPECT_TRUE(equal(doubled->value()[0].cpu(), sum_of(8) * 2));
+  auto doubled = work->get_future()->then(
+      [](Future& f) { return IValue(f.value().toTensorVector().at(0) * 2); });
+  EXPECT_TRUE(equal(doubled->value().toTensor().cpu(), sum_of(8) * 2));
   work->wait(std::chrono::seconds(20));
   EXPECT_EQ(called, 1);
 }

@@ -87,8 +87,10 @@ class TENON_API AsynchronousRanges {
  public:
   AsynchronousRanges();
   explicit operator bool() const { return profile_ != nullptr; }
-  // Times of std::chrono::steady_clock in nanoseconds.
-  void add(std::string name, int64_t begin_ns, int64_t end_ns) const;
+  // Times of std::chrono::steady_clock in nanoseconds. Shapes are kept where the profile records
+  // them.
+  void add(std::string name, std::vector<std::vector<int64_t>> shapes, int64_t begin_ns,
+           int64_t end_ns) const;
 
  private:
   friend class Profiler;

@@ -29,14 +29,15 @@ struct ProcessGroupOptions {
 // The order of operations must be the same on all ranks of a group. Tensors may have any strides
 // and be of any device: what the engine does not serve is packed, or staged through the host, which
 // stagedCalls() counts; a tensor of another device than the engine's goes through the latter. The
-// lists of allreduce, reduce and broadcast hold one tensor.
+// lists of allreduce and reduce hold one tensor. A class of a program may change an operation and
+// call this one's; another engine is a plugin.
 class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
  public:
   using Options = ProcessGroupOptions;
   using Work = distributed::Work;
   // Waits until all ranks have come; TimeoutError names those that did not.
   ProcessGroup(std::shared_ptr<Store> store, int rank, int size, Options options = {});
-  ~ProcessGroup();
+  virtual ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
 
@@ -53,36 +54,39 @@ class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup>
   std::vector<int> deadRanks();
 
   // Of a list all tensors get the values of that with number rootTensor on the root.
-  WorkPtr broadcast(std::vector<Tensor>& tensors, const BroadcastOptions& opts = {});
-  WorkPtr allreduce(std::vector<Tensor>& tensors, const AllreduceOptions& opts = {});
+  virtual WorkPtr broadcast(std::vector<Tensor>& tensors, const BroadcastOptions& opts = {});
+  virtual WorkPtr allreduce(std::vector<Tensor>& tensors, const AllreduceOptions& opts = {});
   // Of one dtype: one message for all.
-  WorkPtr allreduce_coalesced(std::vector<Tensor>& tensors,
-                              const AllreduceCoalescedOptions& opts = {});
-  WorkPtr reduce(std::vector<Tensor>& tensors, const ReduceOptions& opts = {});
+  virtual WorkPtr allreduce_coalesced(std::vector<Tensor>& tensors,
+                                      const AllreduceCoalescedOptions& opts = {});
+  virtual WorkPtr reduce(std::vector<Tensor>& tensors, const ReduceOptions& opts = {});
   // outputs[0][r] becomes the input of rank r.
-  WorkPtr allgather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
-                    const AllgatherOptions& opts = {});
-  WorkPtr _allgather_base(Tensor& output, Tensor& input, const AllgatherOptions& opts = {});
-  WorkPtr gather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
-                 const GatherOptions& opts = {});
-  WorkPtr scatter(std::vector<Tensor>& outputs, std::vector<std::vector<Tensor>>& inputs,
-                  const ScatterOptions& opts = {});
-  WorkPtr reduce_scatter(std::vector<Tensor>& outputs, std::vector<std::vector<Tensor>>& inputs,
-                         const ReduceScatterOptions& opts = {});
-  WorkPtr _reduce_scatter_base(Tensor& output, Tensor& input,
-                               const ReduceScatterOptions& opts = {});
-  WorkPtr alltoall(std::vector<Tensor>& outputs, std::vector<Tensor>& inputs,
-                   const AllToAllOptions& opts = {});
+  virtual WorkPtr allgather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
+                            const AllgatherOptions& opts = {});
+  virtual WorkPtr _allgather_base(Tensor& output, Tensor& input, const AllgatherOptions& opts = {});
+  virtual WorkPtr gather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
+                         const GatherOptions& opts = {});
+  virtual WorkPtr scatter(std::vector<Tensor>& outputs, std::vector<std::vector<Tensor>>& inputs,
+                          const ScatterOptions& opts = {});
+  virtual WorkPtr reduce_scatter(std::vector<Tensor>& outputs,
+                                 std::vector<std::vector<Tensor>>& inputs,
+                                 const ReduceScatterOptions& opts = {});
+  virtual WorkPtr _reduce_scatter_base(Tensor& output, Tensor& input,
+                                       const ReduceScatterOptions& opts = {});
+  virtual WorkPtr alltoall(std::vector<Tensor>& outputs, std::vector<Tensor>& inputs,
+                           const AllToAllOptions& opts = {});
   // Sizes of dimension 0 for each rank; empty: equal parts.
-  WorkPtr alltoall_base(Tensor& output, Tensor& input, const std::vector<int64_t>& outputSplits,
-                        const std::vector<int64_t>& inputSplits, const AllToAllOptions& opts = {});
-  WorkPtr send(std::vector<Tensor>& tensors, int dstRank, int tag);
-  WorkPtr recv(std::vector<Tensor>& tensors, int srcRank, int tag);
-  WorkPtr recvAnysource(std::vector<Tensor>& tensors, int tag);
-  WorkPtr barrier(const BarrierOptions& opts = {});
+  virtual WorkPtr alltoall_base(Tensor& output, Tensor& input,
+                                const std::vector<int64_t>& outputSplits,
+                                const std::vector<int64_t>& inputSplits,
+                                const AllToAllOptions& opts = {});
+  virtual WorkPtr send(std::vector<Tensor>& tensors, int dstRank, int tag);
+  virtual WorkPtr recv(std::vector<Tensor>& tensors, int srcRank, int tag);
+  virtual WorkPtr recvAnysource(std::vector<Tensor>& tensors, int tag);
+  virtual WorkPtr barrier(const BarrierOptions& opts = {});
   // Waits for all; DistributedError names every rank that has not come within the timeout, with or
   // without wait_all_ranks, at which libtorch names the first one.
-  void monitoredBarrier(const BarrierOptions& opts = {}, bool wait_all_ranks = false);
+  virtual void monitoredBarrier(const BarrierOptions& opts = {}, bool wait_all_ranks = false);
   // libtorch's ranks agree on a number here. All groups begin with 0.
   void setSequenceNumberForGroup() {}
   // Ends what is under way with an error; the group is of no further use.

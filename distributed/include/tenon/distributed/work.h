@@ -10,31 +10,33 @@
 #include <vector>
 
 #include "tenon/distributed/types.h"
+#include "tenon/ivalue.h"
 #include "tenon/tensor.h"
 
 namespace tenon::distributed {
 
 class Work;
 
-// The results of a Work, and what is to happen then. Callbacks run once, on the thread whose wait
-// or isCompleted finds the work done.
+// The results of a Work, a list of tensors or None, and what is to happen then. Callbacks run once,
+// on the thread whose wait or isCompleted finds the work done.
 class TENON_API Future {
  public:
   explicit Future(std::shared_ptr<Work> work) : work_(std::move(work)) {}
   void wait();  // throws the work's error
   bool completed();
   bool hasError();
-  std::vector<Tensor> value();  // waits
-  // The results of this one, changed by `f`.
-  std::shared_ptr<Future> then(std::function<std::vector<Tensor>(std::vector<Tensor>)> f);
+  bool hasValue() { return completed() && !hasError(); }
+  IValue value();  // waits; throws the work's error
+  // What `f` makes of this one, once its value is wanted. The type is that of f's result.
+  std::shared_ptr<Future> then(std::function<IValue(Future&)> f,
+                               const jit::TypePtr& type = nullptr);
   void addCallback(std::function<void(Future&)> f);
 
  private:
-  std::vector<Tensor> result_of_then();
   std::shared_ptr<Work> work_;
   std::shared_ptr<Future> before_;
-  std::function<std::vector<Tensor>(std::vector<Tensor>)> f_;
-  std::shared_ptr<std::vector<Tensor>> value_;
+  std::function<IValue(Future&)> f_;
+  std::shared_ptr<IValue> value_;  // of f_
 };
 
 // Thread-safe. The tensors of the operation must not be written (results: not read either) before
@@ -50,9 +52,13 @@ class TENON_API Work : public std::enable_shared_from_this<Work> {
   std::exception_ptr exception();  // null while it is under way
   // Throws the operation's error: DistributedError names the ranks that are the cause. When the
   // timeout ends first: TimeoutError, and the work goes on. kNoTimeout: until the operation's own.
+  // False: abort() of a send or receive ended the wait.
   virtual bool wait(std::chrono::milliseconds timeout = kNoTimeout) = 0;
   // For a device's tensors: later work of the current stream comes after the results.
   virtual void synchronize() { wait(); }
+  // Of a collective: ends what is under way in its group with an error; the group is of no further
+  // use. Of a send or receive: ends the wait that is under way, or else the next one, and nothing
+  // more, as in c10d: the message goes on and may be waited for again.
   virtual void abort() = 0;
   virtual int sourceRank() const = 0;  // of a receive that is done
   virtual std::vector<Tensor> result() = 0;

@@ -11,6 +11,8 @@
 
 namespace c10d {
 
+inline constexpr const char* GLOO_BACKEND_NAME = "gloo";
+
 class ProcessGroupGloo : public ::tenon::distributed::ProcessGroup {
  public:
   // An address of this machine.
