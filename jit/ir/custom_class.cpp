@@ -4,8 +4,6 @@
 // functions and whose objects have one slot, a capsule, which is not an attribute.
 #include "tenon/jit/custom_class.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -13,6 +11,7 @@
 #include <typeindex>
 
 #include "runtime/base/leaf_mutex.h"
+#include "tenon/autograd/function.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -57,13 +56,7 @@ auto find(const Key& key) {
   return known(key);
 }
 
-std::string text_of(const std::type_info& of) {
-  int status = 0;
-  char* name = abi::__cxa_demangle(of.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? name : of.name();
-  std::free(name);
-  return out;
-}
+std::string text_of(const std::type_info& of) { return autograd::demangle(of.name()); }
 
 OfType get(const std::type_info& of) {
   OfType cls = find(of);

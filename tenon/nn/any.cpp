@@ -2,22 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/any.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
+#include "tenon/autograd/function.h"
 
 namespace tenon {
 namespace nn {
 
 namespace {
 
-std::string type_name(const std::type_info& type) {
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? demangled : type.name();
-  std::free(demangled);
-  return out;
-}
+std::string type_name(const std::type_info& type) { return autograd::demangle(type.name()); }
 
 }  // namespace
 

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/module.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <ostream>
 #include <sstream>
 #include <typeinfo>
 #include <unordered_set>
 
+#include "tenon/autograd/function.h"
 #include "tenon/autograd/zero_grad.h"
 #include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
@@ -19,14 +17,6 @@ namespace tenon {
 namespace nn {
 
 namespace {
-
-std::string class_name(const std::type_info& type) {
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? demangled : type.name();
-  std::free(demangled);
-  return out;
-}
 
 std::string join_names(const std::string& prefix, const std::string& name) {
   if (prefix.empty()) return name;
@@ -53,7 +43,7 @@ Module::~Module() = default;
 
 const std::string& Module::name() const noexcept {
   // typeid gives the dynamic type only after construction, so the name is determined on first use.
-  if (!name_) name_ = class_name(typeid(*this));
+  if (!name_) name_ = autograd::demangle(typeid(*this).name());
   return *name_;
 }
 
