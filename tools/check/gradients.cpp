@@ -341,10 +341,12 @@ void check_complex(const core::Op& op, const Spec& spec, const std::vector<int>&
   Tensors outputs;
   try {
     outputs = select_tracked(f(leaves));
-  } catch (const Error&) {
-    return;  // one of the arguments has to be real
+  } catch (const Error& e) {
+    return out.not_run(Property::ComplexGrad, e.what());  // one of the arguments has to be real
   }
-  if (outputs.empty() || !is_finite(outputs)) return;
+  if (outputs.empty()) return;
+  if (!is_finite(outputs))
+    return out.not_run(Property::ComplexGrad, "outside of the function's domain");
   judge(out, Property::ComplexGrad, [&]() -> std::string {
     const int64_t in = count_elements(leaves), results = count_elements(outputs);
     std::string wrong = compare_first(f, leaves, in, results);
