@@ -3,6 +3,7 @@
 // A line of a program's log by libtorch's names: "[W file.cpp:12] text".
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -39,7 +40,7 @@ class MessageLogger {
  public:
   MessageLogger(const char* file, int line, int severity) : severity_(severity) {
     const std::string_view path(file);
-    text_ << '[' << "VIWEF"[severity < 0 ? 0 : severity + 1] << ' '
+    text_ << '[' << "VIWEF"[std::clamp(severity, -1, GLOG_FATAL) + 1] << ' '
           << path.substr(path.find_last_of('/') + 1) << ':' << line << "] ";
   }
   ~MessageLogger() {
