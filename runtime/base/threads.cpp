@@ -42,7 +42,7 @@ constexpr int kLanes = 64;
 // Calls from different threads that share the workers; further ones run on their own thread.
 constexpr int kSlots = 8;
 constexpr int kFewWorkers = 7;
-constexpr int64_t kSpinNs = 20000;
+constexpr int64_t kSpinNs = 20000, kLongSpinNs = 320000, kTurnNs = 200000;
 
 // A lane is the range of blocks that a thread starts with: the same thread gets the same data in
 // the next call.
@@ -114,18 +114,42 @@ void futex_wake(std::atomic<uint32_t>& word, int n) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0);
 }
 
-// Spins for at most kSpinNs, then sleeps; returns when `word` differs from `value`, or spuriously.
-template <class Sleep>
-void wait_change(std::atomic<uint32_t>& word, uint32_t value, Sleep sleep) {
-  int64_t begin = 0;
-  for (int i = 1; word.load(std::memory_order_acquire) == value; ++i) {
-    cpu_relax();
-    if (i % 32 != 0) continue;
-    int64_t now = now_ns();
-    if (begin == 0) begin = now;
-    if (now - begin > kSpinNs) return sleep();
+// How long a thread spins before it sleeps. Waking it costs its caller some 25 us on a virtual
+// machine: where work came soon after it fell asleep, as in a program of small kernels, it spins
+// longer, until none comes in that time, or another thread gets its processor meanwhile.
+class Spin {
+ public:
+  // Spins, then calls sleep(); returns when `word` differs from `value`, or spuriously.
+  template <class Sleep>
+  void wait_change(const std::atomic<uint32_t>& word, uint32_t value, Sleep sleep) {
+    int64_t begin = 0, last = 0;
+    for (int i = 1; word.load(std::memory_order_acquire) == value; ++i) {
+      cpu_relax();
+      if (i % 32 != 0) continue;
+      const int64_t now = now_ns();
+      if (begin == 0) begin = last = now;
+      if (now - last > kTurnNs) shared();
+      last = now;
+      if (now - begin <= limit_) continue;
+      sleep();
+      return slept(now_ns() - begin);
+    }
   }
-}
+
+ private:
+  void shared() {
+    limit_ = kSpinNs;
+    hold_ = std::min(4 * hold_, 4096);
+    short_ = hold_;
+  }
+  void slept(int64_t ns) {
+    limit_ = ns < kLongSpinNs && short_ == 0 ? kLongSpinNs : kSpinNs;
+    short_ -= short_ != 0;
+  }
+
+  int64_t limit_ = kSpinNs;
+  int hold_ = 4, short_ = 0;  // sleeps that leave the limit short: each time, and still
+};
 
 void run_block(Slot& s, int64_t block) noexcept {
   int64_t begin = block * s.grain;
@@ -189,10 +213,11 @@ void* worker_main(void* arg) {
   me.state.store(Worker::Awake, std::memory_order_release);
   t_index = index;
   t_inside = true;
+  Spin spin;
   for (;;) {
     uint32_t seen = p.epoch.load(std::memory_order_seq_cst);
     for (Slot& s : p.slot) visit_slot(s, index);
-    wait_change(p.epoch, seen, [&] { fall_asleep(p, me, seen); });
+    spin.wait_change(p.epoch, seen, [&] { fall_asleep(p, me, seen); });
   }
   return nullptr;
 }
@@ -327,11 +352,13 @@ void wake_workers(Pool& p, int helpers, int threads) {
   futex_wake(p.epoch, p.workers.load(std::memory_order_relaxed) < threads ? helpers : INT_MAX);
 }
 
+thread_local Spin t_closing;
+
 // After this no thread reads the slot.
 void close_slot(Slot& s) {
   s.open.store(false, std::memory_order_seq_cst);
   for (uint32_t in; (in = s.inside.load(std::memory_order_seq_cst)) != 0;) {
-    wait_change(s.inside, in, [&] { futex_wait(s.inside, in); });
+    t_closing.wait_change(s.inside, in, [&] { futex_wait(s.inside, in); });
   }
 }
 

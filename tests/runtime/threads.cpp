@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -233,6 +234,18 @@ TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   }
   EXPECT_GT(visits, 0);
   EXPECT_EQ(barred, 0);
+}
+
+// Work that keeps coming lets them spin longer, and they sleep when it ends.
+TEST(Threads, IdleWorkersSleep) {
+  WithThreads four(4);
+  for (int round = 0; round < 100; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    parallel(64, 1, [](int64_t, int64_t) {});
+  }
+  const std::clock_t begin = std::clock();  // of all threads of the process
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 20);
 }
 
 // A worker that is not scheduled takes no blocks, so the caller waits for at most the blocks that

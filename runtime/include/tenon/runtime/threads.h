@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The only thread pool of the process. A waiting worker spins for at most 20 us, then sleeps; a
-// forked child starts without workers and makes new ones.
+// The only thread pool of the process. A waiting worker spins for 20 us, 320 where work keeps
+// coming that soon, then sleeps; a forked child starts without workers and makes new ones.
 #pragma once
 
 #include <cstdint>
