@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "plugin_cpu/conv/conv.h"
 #include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/simd/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
@@ -30,18 +31,11 @@ struct Padded {
   float* data;
 };
 
-// Elements [0, n), then zeros.
+// Of n elements that are left.
 template <class D>
-HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int64_t n) {
+HWY_INLINE hn::Vec<D> load_next(D d, const float* p, int64_t n) {
   if (n >= static_cast<int64_t>(hn::Lanes(d))) return hn::LoadU(d, p);
-  if (n <= 0) return hn::Zero(d);
-#if HWY_TARGET <= HWY_AVX2
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
-#else  // there the masked elements would be read
-  HWY_ALIGN float some[HWY_MAX_BYTES / sizeof(float)] = {};
-  std::copy_n(p, n, some);
-  return hn::Load(d, some);
-#endif
+  return n <= 0 ? hn::Zero(d) : load_first(d, n, p);
 }
 
 template <int S>
@@ -53,11 +47,11 @@ void fill_padded(const Padded& to, const float* x) {
   float* line = to.data + to.top * to.line;
   for (int64_t h = 0; h < to.height; ++h, line += to.line, x += to.width) {
     for (int64_t i = 0; i < to.width; i += S * lanes) {
-      const auto low = load_first(d, x + i, to.width - i);
+      const auto low = load_next(d, x + i, to.width - i);
       if constexpr (S == 1) {
         hn::StoreU(low, d, line + to.left + i);
       } else {
-        const auto high = load_first(d, x + i + lanes, to.width - i - lanes);
+        const auto high = load_next(d, x + i + lanes, to.width - i - lanes);
 #if HWY_TARGET == HWY_SCALAR
         hn::StoreU(low, d, line + even + i / 2);
         hn::StoreU(high, d, line + odd + i / 2);

@@ -18,6 +18,7 @@
 
 #include "plugin_cpu/gemm/panel-inl.h"
 #include "plugin_cpu/gemm/vector-inl.h"
+#include "plugin_cpu/simd/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
@@ -65,17 +66,16 @@ bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const
   constexpr int64_t kSteps = 8;
   if (n > static_cast<int64_t>(hn::Lanes(d)) || k > kSteps || m > 16 || b.cs != 1 || c.cs != 1)
     return false;
-  const auto columns = hn::FirstN(d, static_cast<size_t>(n));
   hn::Vec<decltype(d)> row[kSteps];
-  for (int64_t p = 0; p < k; ++p) row[p] = hn::MaskedLoad(columns, d, b.data + p * b.rs);
+  for (int64_t p = 0; p < k; ++p) row[p] = load_first(d, n, b.data + p * b.rs);
   for (int64_t i = 0; i < m; ++i) {
     auto sum = hn::Zero(d);
     for (int64_t p = 0; p < k; ++p)
       sum = hn::MulAdd(hn::Set(d, a.data[i * a.rs + p * a.cs]), row[p], sum);
     sum = hn::Mul(sum, hn::Set(d, alpha));
     T* out = c.data + i * c.rs;
-    if (beta != T(0)) sum = hn::MulAdd(hn::Set(d, beta), hn::MaskedLoad(columns, d, out), sum);
-    hn::BlendedStore(sum, columns, d, out);
+    if (beta != T(0)) sum = hn::MulAdd(hn::Set(d, beta), load_first(d, n, out), sum);
+    store_first(sum, d, n, out);
   }
   return true;
 }

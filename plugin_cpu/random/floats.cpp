@@ -11,6 +11,8 @@
 
 #include "hwy/contrib/math/math-inl.h"
 
+#include "plugin_cpu/simd/partial-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -59,7 +61,7 @@ HWY_INLINE void store_each(D d, int64_t n, float* HWY_RESTRICT out, F f) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(i), d, out + i);
-  if (i < n) hn::BlendedStore(f(i), hn::FirstN(d, static_cast<size_t>(n - i)), d, out + i);
+  if (i < n) store_first(f(i), d, n - i, out + i);
 }
 
 void UniformFloats(const uint32_t* HWY_RESTRICT words, int64_t n, float low, float range,

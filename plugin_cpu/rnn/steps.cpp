@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "plugin_cpu/rnn/steps.cpp"
 #include "isa/targets.h"
 
+#include "plugin_cpu/simd/partial-inl.h"
 #include "plugin_cpu/simd/vec-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,8 +19,7 @@ using rnn::Cell;
 using rnn::ForwardStep;
 using rnn::Rows;
 
-// The columns [at, at + lanes) of a step, as far as there are any. No load or store goes beyond:
-// the baseline's vectors have one lane, and masked access does not fault on the others.
+// The columns [at, at + lanes) of a step, as far as there are any. No load or store goes beyond.
 template <class T>
 struct Columns {
   using V = Vec<T>;
@@ -27,14 +27,12 @@ struct Columns {
 
   HWY_INLINE V load(const T* row) const {
     if (HWY_LIKELY(n >= V::lanes())) return V::load(row + at);
-    const typename V::D d;
-    return V(hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, row + at));
+    return V(load_first(typename V::D(), n, row + at));
   }
   HWY_INLINE V load_or_zero(const T* row) const { return row ? load(row) : V(0); }
   HWY_INLINE void store(V v, T* row) const {
     if (HWY_LIKELY(n >= V::lanes())) return v.store(row + at);
-    const typename V::D d;
-    hn::BlendedStore(v.v, hn::FirstN(d, static_cast<size_t>(n)), d, row + at);
+    store_first(v.v, typename V::D(), n, row + at);
   }
 };
 
