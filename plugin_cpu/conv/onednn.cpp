@@ -65,9 +65,12 @@ bool attempt(F&& f) {
 bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w,
                          const packed::Origin& from, const void* bias, void* y) {
   return attempt([&] {
-    const int64_t parts = conv_parts(c);
+    const Type type = dn::data_type(t.code, t.bits);
+    const int64_t parts = conv_parts(c), row_parts = parts > 1 ? 1 : conv_row_parts(c);
     if (parts > 1)
-      conv_forward_parts(dn::data_type(t.code, t.bits), c, parts, x, w, from, bias, y);
+      conv_forward_parts(type, c, parts, x, w, from, bias, y);
+    else if (row_parts > 1)
+      conv_forward_rows(type, c, row_parts, x, w, from, bias, y);
     else
       walk_images(kForward, t, c, x, w, from, bias, y);
   });

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of few images, in parts of the filters or of the groups. The parts depend on the
-// shape alone: on one thread and on two the bits are the same.
+// Convolutions of few images, in parts of the filters or of the groups, and of one image with few
+// filters in parts of its rows. The parts depend on the shape alone: on one thread and on two the
+// bits are the same.
 #include <algorithm>
 
 #include "plugin_cpu/conv/onednn_primitive.h"
@@ -98,6 +99,68 @@ void conv_forward_parts(Type type, const Conv& c, int64_t parts, const void* x, 
       execute(kForward, p, in + q / parts * x_image + i * x_part, weights.of(i),
               b ? b + i * part.filters * item : nullptr, static_cast<char*>(y) + q * y_part,
               shared);
+    }
+  });
+}
+
+namespace {
+
+// Rows [begin, end) of the output, and the first row of the image that they need.
+struct Rows {
+  Conv conv;
+  int64_t begin, from;
+};
+
+Rows rows_of(const Conv& c, int64_t begin, int64_t end) {
+  Rows r{c, begin, 0};
+  const int64_t first = begin * c.stride[1] - c.pad[1],
+                last = (end - 1) * c.stride[1] - c.pad[1] + (c.kernel[1] - 1) * c.dilation[1];
+  r.from = std::max<int64_t>(0, first);
+  r.conv.in[1] = std::min(c.in[1], last + 1) - r.from;
+  r.conv.pad[1] = r.from - first;
+  r.conv.out[1] = end - begin;
+  return r;
+}
+
+// Some rows of an image whose planes lie `plane` elements apart.
+Desc rows_desc(const Dims& d, Type type, int64_t plane) {
+  return Desc(d, type, Dims{d[1] * plane, plane, d[3], 1});
+}
+
+}  // namespace
+
+int64_t conv_row_parts(const Conv& c) {
+  constexpr int64_t kEnough = 2'000'000, kMaxParts = 8;
+  if (c.batch != 1 || c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return 1;
+  // Rows that two parts need are few beside their own, and none has padding alone.
+  const int64_t window = (c.kernel[1] - 1) * c.dilation[1] + 1,
+                least = std::max({int64_t{4}, 2 * window, window + c.pad[1]});
+  const int64_t most = std::min({kMaxParts, c.work() / kEnough, c.out[1] / least});
+  return std::max<int64_t>(1, most / 2 * 2);  // even, for two threads
+}
+
+void conv_forward_rows(Type type, const Conv& c, int64_t parts, const void* x, const void* w,
+                       const packed::Origin& from, const void* bias, void* y) {
+  const int64_t each = (c.out[1] + parts - 1) / parts;
+  const auto part = [&](int64_t q) {
+    return rows_of(c, q * each, std::min(c.out[1], (q + 1) * each));
+  };
+  const Conv first = part(0).conv;
+  const ConvPrimitive& model = conv_primitive(kForward, type, first, 1, bias != nullptr);
+  const ConvWeights weights(model, w, from, conv_key(kForward, type, first, 1, bias != nullptr));
+  const Desc layout = model.w;
+  const int64_t item = bytes(model.user_w) / first.weights();
+  sdk::parallel_for((c.out[1] + each - 1) / each, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      const Rows r = part(q);
+      ConvPrimitive p = conv_primitive(kForward, type, r.conv, 1, bias != nullptr);
+      const ConvShape s = conv_shape(r.conv, 1);
+      p.user_x = rows_desc(s.x, type, c.in_plane());
+      p.user_y = rows_desc(s.y, type, c.out_plane());
+      Buffer other(dn::same(p.w, layout) ? 0 : bytes(p.w));
+      const void* own = in_layout(layout, weights.of(0), p.w, other.as<>());
+      execute(kForward, p, static_cast<const char*>(x) + r.from * c.in[2] * item, own, bias,
+              static_cast<char*>(y) + r.begin * c.out[2] * item);
     }
   });
 }

@@ -63,4 +63,9 @@ int64_t conv_parts(const Conv& c);
 void conv_forward_parts(dnnl::memory::data_type type, const Conv& c, int64_t parts, const void* x,
                         const void* w, const packed::Origin& from, const void* bias, void* y);
 
+// Parts of the rows that one image with few filters is computed in; 1: none.
+int64_t conv_row_parts(const Conv& c);
+void conv_forward_rows(dnnl::memory::data_type type, const Conv& c, int64_t parts, const void* x,
+                       const void* w, const packed::Origin& from, const void* bias, void* y);
+
 }  // namespace tenon::cpu
