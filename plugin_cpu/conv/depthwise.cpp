@@ -162,7 +162,7 @@ bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
   if (!is_square(c) && c.work() * c.batch > kSmall) return false;
   const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
-  sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each),
+  sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 65536 / each),
                     [&](int64_t begin, int64_t end) {
                       TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
                       const int64_t first = begin * c.out_plane();

@@ -31,27 +31,29 @@ HWY_INLINE F sum(const Terms& t, int64_t i, F y) {
   return y;
 }
 
+// Fewer elements than a vector has go through a padded copy.
+template <class A>
+void few(const Terms& t, float* y, A&& activation) {
+  HWY_ALIGN float copy[3][HWY_MAX_BYTES / sizeof(float)] = {};
+  std::copy_n(y, t.n, copy[0]);
+  if (t.bias) std::copy_n(t.bias, t.n, copy[1]);
+  if (t.other) std::copy_n(t.other, t.n, copy[2]);
+  const Terms padded{F::lanes(), t.offset, t.bias ? copy[1] : nullptr, t.other ? copy[2] : nullptr};
+  activation(sum(padded, 0, F::load(copy[0]))).store(copy[0]);
+  std::copy_n(copy[0], t.n, y);
+}
+
 template <class A>
 void each(const Terms& t, float* y, A&& activation) {
-  const int64_t lanes = F::lanes();
-  int64_t i = 0;
-  for (; i + lanes <= t.n; i += lanes) activation(sum(t, i, F::load(y + i))).store(y + i);
-  if (i == t.n) return;
-  // What does not fill a vector goes through a padded copy.
-  const int64_t rest = t.n - i;
-  HWY_ALIGN float tail[3][HWY_MAX_BYTES / sizeof(float)] = {};
-  std::copy_n(y + i, rest, tail[0]);
-  if (t.bias) std::copy_n(t.bias + i, rest, tail[1]);
-  if (t.other) std::copy_n(t.other + i, rest, tail[2]);
-  const Terms padded{lanes, t.offset, t.bias ? tail[1] : nullptr, t.other ? tail[2] : nullptr};
-  activation(sum(padded, 0, F::load(tail[0]))).store(tail[0]);
-  std::copy_n(tail[0], rest, y + i);
+  const int64_t lanes = F::lanes(), last = t.n - lanes;
+  if (last < 0) return few(t, y, activation);
+  const F rest = F::load(y + last);  // before the loop writes some of it
+  for (int64_t i = 0; i < last; i += lanes) activation(sum(t, i, F::load(y + i))).store(y + i);
+  activation(sum(t, last, rest)).store(y + last);
 }
 
 // A product with 1/6 in place of the quotient that the operator takes.
-HWY_INLINE F hardsigmoid(F a) {
-  return minimum(maximum(a + F(3.0f), F(0.0f)), F(6.0f)) * F(1.0f / 6.0f);
-}
+HWY_INLINE F hardsigmoid(F a) { return clamp(a + F(3.0f), F(0.0f), F(6.0f)) * F(1.0f / 6.0f); }
 
 void finish_f32(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
                 float* y) {
@@ -77,7 +79,7 @@ void finish_f32(const Epilogue& e, int64_t n, float offset, const float* bias, c
     case Activation::tanh:
       return each(t, y, [](F a) { return tanh(a); });
     case Activation::hardtanh:
-      return each(t, y, [=](F a) { return minimum(maximum(a, p0), p1); });
+      return each(t, y, [=](F a) { return clamp(a, p0, p1); });
     case Activation::leaky_relu:
       return each(t, y, [=](F a) { return select(a > F(0.0f), a, a * p0); });
     case Activation::elu:

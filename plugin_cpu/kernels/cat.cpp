@@ -15,6 +15,9 @@ namespace {
 
 using namespace sdk;
 
+// Bytes that are worth a thread.
+constexpr int64_t kCopyGrain = 1 << 17;
+
 bool skipped(const Tensor& t) { return t.ndim() == 1 && t.numel() == 0; }
 
 tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
@@ -40,27 +43,20 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   for (int d = 0; d < dim; ++d) outer *= out.size(d);
   const int64_t row = out.size(dim) * inner;
   char* to = out.data<char>();
-  if (outer == 1) {
-    int64_t at = 0;
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t bytes = tensors[k].numel() * item;
-      const char* from = tensors[k].data<char>();
-      parallel_for(bytes, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-        std::memcpy(to + at + begin, from + begin, static_cast<std::size_t>(end - begin));
-      });
-      at += bytes;
-    }
-    return TN_OK;
-  }
-  parallel_for(outer, std::max<int64_t>(1, kMoveGrain * 4 / row), [&](int64_t begin, int64_t end) {
-    int64_t at = 0;
-    for (int64_t k = 0; k < n; ++k) {
-      if (tensors[k].numel() == 0) continue;
-      const int64_t width = tensors[k].size(dim) * inner;
-      const char* from = tensors[k].data<char>();
-      for (int64_t r = begin; r < end; ++r)
-        std::memcpy(to + r * row + at, from + r * width, static_cast<std::size_t>(width));
-      at += width;
+  // Blocks of bytes of the output, of which each may hold the end of one tensor's row and the start
+  // of the next one's.
+  parallel_for(outer * row, kCopyGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin / row; r * row < end; ++r) {
+      int64_t at = r * row;
+      for (int64_t k = 0; k < n && at < end; ++k) {
+        if (tensors[k].numel() == 0) continue;
+        const int64_t width = tensors[k].size(dim) * inner;
+        const int64_t first = std::max(at, begin), last = std::min(at + width, end);
+        if (first < last)
+          std::memcpy(to + first, tensors[k].data<char>() + r * width + (first - at),
+                      static_cast<std::size_t>(last - first));
+        at += width;
+      }
     }
   });
   return TN_OK;

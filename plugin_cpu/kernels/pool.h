@@ -19,10 +19,10 @@ struct Pool {
 
   int64_t in_plane() const { return in[0] * in[1] * in[2]; }
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
-  // Planes per task: about 32k outputs and taps.
+  // Planes per task: about 16k elements or taps.
   int64_t grain() const {
-    return std::max<int64_t>(
-        1, 65536 / std::max<int64_t>(1, out_plane() * kernel[0] * kernel[1] * kernel[2]));
+    const int64_t taps = out_plane() * kernel[0] * kernel[1] * kernel[2];
+    return std::max<int64_t>(1, 16384 / std::max<int64_t>({1, taps, in_plane()}));
   }
 };
 

@@ -72,6 +72,14 @@ struct Vec {
   // NaN propagates; if the bounds cross, the upper one is returned.
   friend HWY_INLINE Vec maximum(Vec a, Vec b) { return select((a > b) | (a != a), a, b); }
   friend HWY_INLINE Vec minimum(Vec a, Vec b) { return select((a < b) | (a != a), a, b); }
+  // minimum(maximum(x, low), high); the bounds are not NaN.
+  friend HWY_INLINE Vec clamp(Vec x, Vec low, Vec high) {
+#if HWY_ARCH_X86  // whose instructions give the second operand if one is NaN
+    return Vec(hn::Min(high.v, hn::Max(low.v, x.v)));
+#else
+    return minimum(maximum(x, low), high);
+#endif
+  }
 };
 
 // c[0] x^(n-1) + ... + c[n-1]
