@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tenon/autocast.h"
+#include "tenon/autocast_kernels.h"
 #include "tenon/call/thread_state.h"
 #include "tenon/runtime/error.h"
 
@@ -120,7 +121,17 @@ Tensor cast_of(const Tensor& t, ScalarType to) {
   return kept.cast;
 }
 
+bool is_eligible(const Tensor& t, ScalarType to, DeviceType device_type) {
+  return t.defined() && t.is_floating_point() && t.scalar_type() != kDouble &&
+         t.scalar_type() != to && t.device().type() == device_type;
+}
+
 }  // namespace
+
+Tensor cached_cast(ScalarType to, const Tensor& t, DeviceType device_type) {
+  return is_eligible(t, to, device_type) ? cast_of(t, to) : t;
+}
+
 }  // namespace tenon::autocast
 
 namespace tenon::autograd {
@@ -147,8 +158,7 @@ void Autocast::decide(int id, CastPolicy on_host, CastPolicy on_device) {
 }
 
 bool Autocast::is_eligible(const Tensor& t) const {
-  return t.defined() && t.is_floating_point() && t.scalar_type() != kDouble &&
-         t.scalar_type() != to_ && t.device().type() == *device_;
+  return autocast::is_eligible(t, to_, *device_);
 }
 
 Tensor Autocast::operator()(const Tensor& t) const {

@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "tenon/autocast.h"
+#include "tenon/call/autocast.h"
 #include "tenon/call/library_schema.h"
 #include "tenon/library.h"
 #include "tenon/runtime/error.h"
@@ -113,25 +115,53 @@ const char* key_name(DispatchKey key) {
                                            "CompositeExplicitAutograd",
                                            "CPU",
                                            "CUDA",
+                                           "Meta",
                                            "PrivateUse1",
-                                           "Autograd"};
+                                           "BackendSelect",
+                                           "Autograd",
+                                           "AutogradCPU",
+                                           "AutogradCUDA",
+                                           "AutogradPrivateUse1",
+                                           "AutocastCPU",
+                                           "AutocastCUDA",
+                                           "AutocastPrivateUse1"};
   return kNames[static_cast<int>(key)];
 }
 
 thread_local bool t_below_autograd = false;
 
-// Of the first tensor; a call without tensors is one of the host.
-DispatchKey backend_of(const detail::Values& arguments) {
+// The keys of tensors of a device.
+struct Keys {
+  DispatchKey backend, autograd, autocast;
+};
+constexpr Keys kHostKeys = {DispatchKey::CPU, DispatchKey::AutogradCPU, DispatchKey::AutocastCPU};
+Keys keys_of(DeviceType type) {
+  if (type == kCPU) return kHostKeys;
+  if (type == kCUDA)
+    return {DispatchKey::CUDA, DispatchKey::AutogradCUDA, DispatchKey::AutocastCUDA};
+  return {type == DeviceType::Meta ? DispatchKey::Meta : DispatchKey::PrivateUse1,
+          DispatchKey::AutogradPrivateUse1, DispatchKey::AutocastPrivateUse1};
+}
+
+// The device of the first tensor; a call without tensors is one of the host.
+DeviceType device_type_of(const detail::Values& arguments) {
   for (const IValue& v : arguments) {
     Tensor t;
     if (v.isTensor()) t = v.toTensor();
     if (v.isTensorList() && !v.toListRef().items.empty()) t = v.toListRef().items[0].toTensor();
-    if (!t.defined()) continue;
-    return t.is_cpu()    ? DispatchKey::CPU
-           : t.is_cuda() ? DispatchKey::CUDA
-                         : DispatchKey::PrivateUse1;
+    if (t.defined()) return t.device().type();
   }
-  return DispatchKey::CPU;
+  return kCPU;
+}
+
+// The function that comes before those of backends, or null.
+const Operator::Kernel* find_above_backend(const Operator& op, DeviceType type, const Keys& keys) {
+  const Operator::Kernel* k = op.find(keys.autocast);
+  if (k && autocast::is_autocast_enabled(type)) return k;
+  if (!t_below_autograd) {
+    if ((k = op.find(keys.autograd)) || (k = op.find(DispatchKey::Autograd))) return k;
+  }
+  return op.find(DispatchKey::BackendSelect);
 }
 
 }  // namespace
@@ -227,11 +257,11 @@ RegisterOperators::~RegisterOperators() {
 }
 
 detail::Values call(const Operator& op, detail::Values arguments) {
-  if (!t_below_autograd) {
-    if (const auto* k = op.find(DispatchKey::Autograd)) return k->function.boxed(arguments);
-  }
-  const DispatchKey backend = backend_of(arguments);
-  const auto* kernel = op.find(backend);
+  const DeviceType type = device_type_of(arguments);
+  const Keys keys = keys_of(type);
+  const auto* kernel = find_above_backend(op, type, keys);
+  if (kernel) return kernel->function.boxed(arguments);
+  kernel = op.find(keys.backend);
   if (!kernel) kernel = op.find(DispatchKey::CompositeExplicitAutograd);
   if (kernel) {
     NoGradGuard no_grad;
@@ -243,7 +273,7 @@ detail::Values call(const Operator& op, detail::Values arguments) {
   for (const auto& k : op.kernels)
     others += core::join(others.empty() ? "" : ", ", key_name(k.key));
   throw NotImplementedError(core::join(op.full_name(), ": there is no function for ",
-                                       key_name(backend), "; it has some for {", others, "}"));
+                                       key_name(keys.backend), "; it has some for {", others, "}"));
 }
 
 const std::string& schema_of(const Operator& op) { return op.schema; }
@@ -301,5 +331,23 @@ AutoDispatchBelowAutograd::AutoDispatchBelowAutograd() : before_(t_below_autogra
   t_below_autograd = true;
 }
 AutoDispatchBelowAutograd::~AutoDispatchBelowAutograd() { t_below_autograd = before_; }
+
+ExcludeDispatchKeyGuard::ExcludeDispatchKeyGuard(DispatchKey key) {
+  if (key >= DispatchKey::Autograd && key <= DispatchKey::AutogradPrivateUse1) {
+    below_.emplace();
+    return;
+  }
+  TENON_CHECK(key >= DispatchKey::AutocastCPU, ValueError,
+              "ExcludeDispatchKeyGuard: expected a key of Autograd or Autocast, got ",
+              key_name(key));
+  for (const autocast::Setting& s : autocast::settings()) {
+    if (keys_of(s.type).autocast != key || !autocast::is_autocast_enabled(s.type)) continue;
+    autocast::set_autocast_enabled(s.type, false);
+    without_autocast_.push_back(s.type);
+  }
+}
+ExcludeDispatchKeyGuard::~ExcludeDispatchKeyGuard() {
+  for (const DeviceType type : without_autocast_) autocast::set_autocast_enabled(type, true);
+}
 
 }  // namespace tenon::library

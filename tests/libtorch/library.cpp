@@ -242,4 +242,107 @@ TEST(Library, WrongBlocks) {
   EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"demo::bad", ""}));
 }
 
+// Under autocast: a function that computes in float32, for one key and for another.
+torch::Tensor call_mixed(const torch::Tensor& x) {
+  static auto op = c10::Dispatcher::singleton()
+                       .findSchemaOrThrow("keys::mixed", "")
+                       .typed<torch::Tensor(const torch::Tensor&)>();
+  return op.call(x);
+}
+torch::Tensor mixed_autocast(const torch::Tensor& x) {
+  c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+  return call_mixed(at::autocast::cached_cast(at::kFloat, x, at::kCPU)).to(x.scalar_type());
+}
+int times_selected = 0;
+TORCH_LIBRARY(keys, m) {
+  m.def("mixed(Tensor x) -> Tensor", [](const torch::Tensor& x) {
+    EXPECT_EQ(x.scalar_type(), torch::kFloat);
+    return x + 1;
+  });
+  m.def("cuda_mixed(Tensor x) -> Tensor", [](const torch::Tensor& x) { return x; });
+  m.def("made(int n) -> Tensor");
+  m.def("doubled(Tensor x) -> Tensor");
+  m.def("pair(int[] sizes) -> int",
+        [](std::array<int64_t, 2> sizes) { return sizes[0] - sizes[1]; });
+}
+TORCH_LIBRARY_IMPL(keys, AutocastCPU, m) { m.impl("mixed", TORCH_FN(mixed_autocast)); }
+TORCH_LIBRARY_IMPL(keys, Autocast, m) {
+  m.impl("cuda_mixed", [](const torch::Tensor& x) {
+    ADD_FAILURE() << "of CUDA, and autocast is on for the CPU";
+    return x;
+  });
+}
+TORCH_LIBRARY_IMPL(keys, CPU, m) {
+  m.impl("made", [](int64_t n) { return torch::zeros({n}); });
+  m.impl("doubled", [](const torch::Tensor& x) { return x * 2; });
+}
+TORCH_LIBRARY_IMPL(keys, BackendSelect, m) {
+  m.impl("made", [](int64_t n) {
+    ++times_selected;
+    return torch::ones({n});
+  });
+}
+TORCH_LIBRARY_IMPL(keys, AutogradCPU, m) {
+  m.impl("doubled", [](const torch::Tensor& x) { return x + x; });
+}
+TORCH_LIBRARY_IMPL(keys, Autograd, m) {
+  m.impl("doubled", [](const torch::Tensor& x) { return x * 3; });
+}
+
+TEST(Library, AutocastOfItsOwn) {
+  const auto x = torch::ones({2}, torch::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const auto y = call_mixed(x);
+  EXPECT_TRUE(at::autocast::is_autocast_enabled(at::kCPU));
+  find("keys::cuda_mixed").typed<torch::Tensor(const torch::Tensor&)>().call(x);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_EQ(y.scalar_type(), torch::kBFloat16);
+  EXPECT_EQ(y[0].item<float>(), 2);
+  EXPECT_EQ(call_mixed(torch::ones({2}))[0].item<float>(), 2);
+}
+
+TEST(Library, ListsOfOneLength) {
+  const auto pair = find("keys::pair");
+  const auto call = [&](std::vector<int64_t> sizes) {
+    std::vector<c10::IValue> stack = {sizes};
+    pair.callBoxed(stack);
+    return stack.at(0).toInt();
+  };
+  EXPECT_EQ(call({5, 3}), 2);
+  expect_error(error_of([&] { call({1, 2, 3}); }), "expected a list of 2 elements, got 3");
+  expect_error(error_of([&] { call({1}); }), "expected a list of 2 elements, got 1");
+}
+
+TEST(Library, CastsOfArguments) {
+  using at::autocast::cached_cast;
+  const auto x = torch::ones({2}, torch::kBFloat16);
+  EXPECT_EQ(cached_cast(at::kFloat, x).scalar_type(), torch::kBFloat16);  // that is of CUDA
+  EXPECT_EQ(cached_cast(at::kFloat, x, at::kCPU).scalar_type(), torch::kFloat);
+  EXPECT_EQ(cached_cast(at::kFloat, c10::optional<at::Tensor>(x), at::kCPU)->scalar_type(),
+            torch::kFloat);
+  EXPECT_FALSE(cached_cast(at::kFloat, c10::optional<at::Tensor>(), at::kCPU).has_value());
+  EXPECT_EQ(cached_cast(at::kHalf, std::vector<at::Tensor>{x}, at::kCPU)[0].scalar_type(),
+            torch::kHalf);
+  const auto wide = torch::ones({2}, torch::kDouble), count = torch::ones({2}, torch::kLong);
+  EXPECT_EQ(cached_cast(at::kHalf, wide, at::kCPU).scalar_type(), torch::kDouble);
+  EXPECT_EQ(cached_cast(at::kHalf, count, at::kCPU).scalar_type(), torch::kLong);
+  EXPECT_EQ(cached_cast(at::kHalf, 3, at::kCPU), 3);
+}
+
+TEST(Library, KeysOfBackends) {
+  const auto made = find("keys::made").typed<torch::Tensor(int64_t)>().call(2);
+  EXPECT_EQ(times_selected, 1);
+  EXPECT_TRUE(made.equal(torch::ones({2})));
+  const auto doubled = find("keys::doubled").typed<torch::Tensor(const torch::Tensor&)>();
+  const auto x = torch::full({1}, 5., torch::requires_grad());
+  const auto y = doubled.call(x);
+  y.backward();
+  EXPECT_EQ(x.grad().item<float>(), 2);  // that of the device, not that of all
+  const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKey::Autograd);
+  EXPECT_EQ(doubled.call(x).item<float>(), 10);
+  expect_error(error_of([] { c10::impl::ExcludeDispatchKeyGuard no(c10::DispatchKey::CPU); }),
+               "expected a key of Autograd or Autocast, got CPU");
+}
+
 }  // namespace

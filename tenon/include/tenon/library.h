@@ -35,15 +35,26 @@ class class_;  // jit/custom_class.h
 
 namespace tenon::library {
 
-// Whom a function is for. Composite: any tensors. CPU, CUDA and PrivateUse1, which stands for every
-// other device: tensors there.
+// Whom a function is for. Composite: any tensors. CPU, CUDA, Meta and PrivateUse1, which stands for
+// every other device: tensors there. Autograd of a device goes before that of all. Autocast: calls
+// with tensors of a device for which it is on; it goes first, and calls the operator again under an
+// ExcludeDispatchKeyGuard. BackendSelect: any call, before the backend is chosen.
 enum class DispatchKey {
   CompositeImplicitAutograd,
   CompositeExplicitAutograd,
   CPU,
   CUDA,
+  Meta,
   PrivateUse1,
-  Autograd
+  BackendSelect,
+  Autograd,
+  AutogradCPU,
+  AutogradCUDA,
+  AutogradPrivateUse1,
+  AutocastCPU,
+  AutocastCUDA,
+  AutocastPrivateUse1,
+  Autocast = AutocastCUDA
 };
 
 struct Operator;
@@ -204,6 +215,20 @@ class TENON_API AutoDispatchBelowAutograd {
  private:
   bool before_;
   NoGradGuard no_grad_;
+};
+
+// While it lives, calls on this thread pass by the functions for a key of Autocast, and operators
+// of Tenon do not cast there; or by those for Autograd, as below it. ValueError for another key.
+class TENON_API ExcludeDispatchKeyGuard {
+ public:
+  explicit ExcludeDispatchKeyGuard(DispatchKey key);
+  ~ExcludeDispatchKeyGuard();
+  ExcludeDispatchKeyGuard(const ExcludeDispatchKeyGuard&) = delete;
+  ExcludeDispatchKeyGuard& operator=(const ExcludeDispatchKeyGuard&) = delete;
+
+ private:
+  std::vector<DeviceType> without_autocast_;  // where it was on
+  std::optional<AutoDispatchBelowAutograd> below_;
 };
 
 }  // namespace tenon::library

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <torch/library.h>
 
 #include "tenon/autocast.h"
+#include "tenon/autocast_kernels.h"
 
 // The older names, which mean CUDA.
 namespace tenon::autocast {

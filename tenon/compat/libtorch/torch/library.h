@@ -46,6 +46,10 @@ using library::RegisterOperators;
 using library::TypedOperatorHandle;
 }  // namespace c10
 
+namespace tenon::impl {
+using library::ExcludeDispatchKeyGuard;
+}
+
 namespace at {
 using library::AutoDispatchBelowAutograd;
 // Writes and views have no functions of their own below Autograd.
