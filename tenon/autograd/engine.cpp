@@ -12,6 +12,7 @@
 #include "tenon/autograd/anomaly_mode.h"
 #include "tenon/autograd/callback.h"
 #include "tenon/autograd/checkpoint_check.h"
+#include "tenon/autograd/engine.h"
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/call/generated.h"
@@ -370,17 +371,15 @@ void call_on_new_stack(F&& f) {
   if (failed) std::rethrow_exception(failed);
 }
 
-void run(const variable_list& tensors, const variable_list& grads, bool keep_graph,
-         bool create_graph, const std::vector<Capture>& captures, variable_list* captured,
-         bool accumulate) {
+void run(const edge_list& roots, const variable_list& grads, bool keep_graph, bool create_graph,
+         const std::vector<Capture>& captures, variable_list* captured, bool accumulate) {
   if (t_depth >= kDeepest) {
     call_on_new_stack(
-        [&] { run(tensors, grads, keep_graph, create_graph, captures, captured, accumulate); });
+        [&] { run(roots, grads, keep_graph, create_graph, captures, captured, accumulate); });
     return;
   }
   const Deeper deeper;
   const WholePass whole(accumulate && captures.empty());
-  std::vector<Edge> roots = root_edges(tensors);
   ModeGuard mode((t_mode & ~uint32_t{kGradMode | kOldRules}) |
                  (create_graph ? uint32_t{kGradMode} : 0u));
   OutermostPass outermost;
@@ -417,28 +416,50 @@ void queue_callback(SharedFunction<void()> callback) {
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors,
               std::optional<bool> retain_graph, bool create_graph, const variable_list& inputs) {
-  root_edges(tensors);
+  const edge_list roots = root_edges(tensors);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
   for (const Tensor& t : inputs) t.retain_grad();  // the gradient of a non-leaf goes to .grad, too
-  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph,
+  run(roots, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph,
       captures, nullptr, true);
 }
 
 variable_list grad(const variable_list& outputs, const variable_list& inputs,
                    const variable_list& grad_outputs, std::optional<bool> retain_graph,
                    bool create_graph, bool allow_unused) {
-  root_edges(outputs);
+  const edge_list roots = root_edges(outputs);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
   variable_list found(inputs.size());
-  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph,
+  run(roots, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph,
       captures, &found, false);
   for (std::size_t i = 0; i < found.size(); ++i) {
     TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
                 " was not used in the graph of the outputs. Set allow_unused=True if this is the "
                 "desired behavior.");
   }
+  return found;
+}
+
+Engine& Engine::get_default_engine() {
+  static Engine engine;
+  return engine;
+}
+
+variable_list Engine::execute(const edge_list& roots, const variable_list& grads, bool keep_graph,
+                              bool create_graph, bool accumulate_grad, const edge_list& outputs) {
+  TENON_CHECK(grads.size() == roots.size(), ValueError, "Engine::execute: got ", grads.size(),
+              " gradients for ", roots.size(), " roots");
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    TENON_CHECK(roots[i].is_valid(), ValueError, "Engine::execute: root ", i, " has no node");
+  }
+  std::vector<Capture> captures;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    TENON_CHECK(outputs[i].is_valid(), ValueError, "Engine::execute: output ", i, " has no node");
+    captures.push_back({outputs[i].function.get(), outputs[i].input_nr, i});
+  }
+  variable_list found(outputs.size());
+  run(roots, grads, keep_graph, create_graph, captures, &found, accumulate_grad);
   return found;
 }
 

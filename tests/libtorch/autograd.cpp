@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/profiler_legacy.h>
 #include <torch/torch.h>
 
@@ -124,6 +125,25 @@ TEST(LibtorchAutograd, VolatileWarnsOnce) {
   ASSERT_EQ(listen.heard.texts.size(), 1u);
   EXPECT_NE(listen.heard.texts[0].find("volatile was removed"), std::string::npos);
   EXPECT_NE(listen.heard.texts[0].find("NoGradGuard"), std::string::npos);
+}
+
+TEST(LibtorchAutograd, TheEngineByItsEdges) {
+  using torch::autograd::impl::gradient_edge;
+  auto& engine = torch::autograd::Engine::get_default_engine();
+  const auto x = torch::full({1}, 3., torch::requires_grad()), y = x * x, z = y * 2;
+  const auto unused = torch::ones({1}, torch::requires_grad());
+  const auto grads = engine.execute({gradient_edge(z)}, {torch::ones({1})}, /*keep_graph=*/true,
+                                    /*create_graph=*/false, /*accumulate_grad=*/false,
+                                    {gradient_edge(x), gradient_edge(y), gradient_edge(unused)});
+  ASSERT_EQ(grads.size(), 3u);
+  EXPECT_EQ(grads[0].item<float>(), 12);
+  EXPECT_EQ(grads[1].item<float>(), 2);
+  EXPECT_FALSE(grads[2].defined());
+  EXPECT_FALSE(x.grad().defined());
+  engine.execute({gradient_edge(z)}, {torch::ones({1})}, false, false, true);
+  EXPECT_EQ(x.grad().item<float>(), 12);
+  EXPECT_THROW(engine.execute({gradient_edge(x)}, {}, false, false, true), c10::ValueError);
+  EXPECT_THROW(engine.execute({{}}, {torch::ones({1})}, false, false, true), c10::ValueError);
 }
 
 }  // namespace

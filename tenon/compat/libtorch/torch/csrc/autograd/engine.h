@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tenon/autograd/engine.h"
