@@ -9,6 +9,7 @@
 #include "jit/passes/values.h"
 #include "jit/run/code.h"
 #include "jit/run/futures.h"
+#include "tenon/jit/exception.h"
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
 
@@ -325,7 +326,7 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
     case OpCode::Raise: {
       const std::string cls =
           i.n_inputs > 1 && in(i, 1).isString() ? in(i, 1).toStringRef() : "Exception";
-      throw Error(cls.substr(cls.rfind('.') + 1) + ": " + in(i, 0).toStringRef());
+      raise(cls, in(i, 0).toStringRef());
     }
     case OpCode::Fork:
       fork(i);
@@ -339,18 +340,25 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
   return at + 1;
 }
 
+std::string placed_text(const Error& e, const std::string& place) {
+  const bool first = e.msg().find("\nTraceback of the program:\n") == std::string::npos;
+  return e.msg() + (first ? "\nTraceback of the program:\n" : "\n") + place;
+}
+
 // The class of the error and its operator stay; its message gets the place in the program,
 // innermost first.
 [[noreturn]] void rethrow_at(const SourceRange& range) {
   const std::string place = range.highlight();
   try {
     throw;
+  } catch (const JITException& e) {
+    if (place.empty()) throw;
+    throw JITException(placed_text(e, place), *e.getPythonClassName(), *e.getOriginalMsg(),
+                       {e.file(), e.line()});
   } catch (const Error& e) {
     if (place.empty()) throw;
-    const bool first = e.msg().find("\nTraceback of the program:\n") == std::string::npos;
-    const std::string text = e.msg() + (first ? "\nTraceback of the program:\n" : "\n") + place;
     try {
-      core::throw_error(e.code(), text, {e.file(), e.line()});
+      core::throw_error(e.code(), placed_text(e, place), {e.file(), e.line()});
     } catch (Error& placed) {
       placed.set_op(e.op());
       throw;

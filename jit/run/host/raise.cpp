@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // raise: known as an operator to programs that are read; plans have an instruction of their own.
 #include <iterator>
+#include <utility>
 
+#include "tenon/jit/exception.h"
 #include "tenon/jit/operator.h"
-#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {
@@ -12,8 +13,7 @@ namespace {
 void raise_exception(Stack& stack) {
   const IValue cls = pop(stack);
   const std::string message = pop(stack).toStringRef();
-  const std::string name = cls.isString() ? cls.toStringRef() : "Exception";
-  throw Error(name.substr(name.rfind('.') + 1) + ": " + message);
+  raise(cls.isString() ? cls.toStringRef() : "Exception", message);
 }
 
 const HostOperator kOperators[] = {
@@ -21,4 +21,10 @@ const HostOperator kOperators[] = {
 const HostOperators registered(kOperators, std::size(kOperators));
 
 }  // namespace
+
+void raise(std::string class_name, std::string message) {
+  std::string text = class_name.substr(class_name.rfind('.') + 1) + ": " + message;
+  throw JITException(std::move(text), std::move(class_name), std::move(message));
+}
+
 }  // namespace tenon::jit

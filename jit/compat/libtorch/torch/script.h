@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/jit.h"
+#include "tenon/jit/exception.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/jit/pickle.h"
 
