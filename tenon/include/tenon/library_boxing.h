@@ -72,8 +72,11 @@ struct ArgumentType<std::array<T, N>> {
   using Held = std::array<T, N>;
   static std::string name() { return ArgumentType<T>::name() + "[]"; }
   static Held unbox(const IValue& v) {
+    const std::vector<IValue>& items = v.toListRef().items;
+    TENON_CHECK(items.size() == N, ValueError, "expected a list of ", N, " elements, got ",
+                items.size());
     Held out;
-    for (std::size_t i = 0; i < N; ++i) out[i] = ArgumentType<T>::unbox(v.toListRef().items.at(i));
+    for (std::size_t i = 0; i < N; ++i) out[i] = ArgumentType<T>::unbox(items[i]);
     return out;
   }
 };
