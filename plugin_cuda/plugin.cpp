@@ -27,6 +27,15 @@ tn_status init(const tn_host&, tn_str* why) {
   return open_devices(libraries, why);
 }
 
+tn_str describe_all() {
+  static auto& text = *new std::string;  // read after the return
+  text = description();
+#if defined(TENON_CUDNN)
+  text += dnn_description();
+#endif
+  return {text.data(), text.size()};
+}
+
 void shutdown() {
 #if defined(TENON_CUDNN)
   stop_rnn();
@@ -50,4 +59,4 @@ TN_PLUGIN_INIT(tenon::cuda::init, tenon::sdk::PluginInfo{}
                                       .ext(&tenon::cuda::kGraphCapture.head)
                                       .unloadable()
                                       .shutdown(tenon::cuda::shutdown)
-                                      .describe(tenon::cuda::describe));
+                                      .describe(tenon::cuda::describe_all));

@@ -440,6 +440,11 @@ std::string dnn_fault() {
                    "; install that one or rebuild the plugin");
 }
 
+std::string dnn_description() {
+  const std::size_t version = cudnnGetVersion();
+  return sdk::join("; cuDNN ", version / 10000, ".", version / 100 % 100);
+}
+
 void stop_dnn() {
   Dnn& d = dnn();
   g_benchmarks.store(-1);

@@ -58,6 +58,7 @@ void check_dnn(cudnnStatus_t status, const char* call, int index);
 cudnnDataType_t dnn_type(sdk::DType d);
 
 std::string dnn_fault();
+std::string dnn_description();  // "; cuDNN 9.1"
 void stop_dnn();
 
 }  // namespace tenon::cuda

@@ -3,6 +3,7 @@
 // A program with libtorch's names for CUDA.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/torch.h>
 
 #include "tests/cuda/support.h"
@@ -57,6 +58,27 @@ TEST_F(CudaLibtorch, Graphs) {
   x.fill_(5);
   g.replay();
   EXPECT_EQ(y.sum().item<float>(), 40);
+}
+
+TEST_F(CudaLibtorch, LibrariesOfThePlugin) {
+  EXPECT_EQ(torch::cuda::cudnn_is_available(), TENON_TEST_CUDNN != 0);
+  EXPECT_EQ(at::globalContext().hasCuDNN(), TENON_TEST_CUDNN != 0);
+}
+
+TEST_F(CudaLibtorch, MemoryThatIsKept) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  const auto bytes = [](const auto& stats) { return stats[0].current; };
+  const auto before = allocator::getDeviceStats(0);
+  auto x = torch::ones({1 << 22}, torch::Device("cuda:0"));
+  const auto held = allocator::getDeviceStats(0);
+  EXPECT_GE(bytes(held.allocated_bytes), bytes(before.allocated_bytes) + (4 << 22));
+  EXPECT_GE(held.allocated_bytes[0].peak, bytes(held.allocated_bytes));
+  x.reset();
+  torch::cuda::synchronize();
+  const auto kept = allocator::getDeviceStats(0);
+  EXPECT_EQ(bytes(kept.reserved_bytes), bytes(held.reserved_bytes));
+  allocator::emptyCache();
+  EXPECT_LT(bytes(allocator::getDeviceStats(0).reserved_bytes), bytes(kept.reserved_bytes));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace torch::cuda {
 
 inline std::size_t device_count() { return ::tenon::compat::device_count(DeviceType::CUDA); }
 inline bool is_available() { return device_count() > 0; }
+inline bool cudnn_is_available() { return ::tenon::compat::has_cudnn(); }
 inline void synchronize(int64_t index = -1) {
   ::tenon::compat::synchronize(DeviceType::CUDA, index);
 }

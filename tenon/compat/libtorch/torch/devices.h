@@ -5,6 +5,8 @@
 
 #include <torch/namespaces.h>
 
+#include "tenon/core/dispatch.h"
+#include "tenon/core/op.h"
 #include "tenon/runtime/device.h"
 
 namespace tenon::compat {
@@ -18,6 +20,14 @@ inline std::size_t device_count(DeviceType type) {
 inline void synchronize(DeviceType type, int64_t index) {
   const int ordinal = index < 0 ? 0 : index < INT8_MAX ? static_cast<int>(index) : INT8_MAX;
   core::synchronize({core::usable_slot(type), ordinal});
+}
+
+// Whether the plugin that serves the GPU was built with cuDNN, from which alone it has fused
+// recurrent layers.
+inline bool has_cudnn() {
+  if (device_count(DeviceType::CUDA) == 0) return false;
+  const core::Op* op = core::find_op("_fused_rnn");
+  return op && core::has_kernel(*op, core::device_slot(DeviceType::CUDA), kFloat);
 }
 
 }  // namespace tenon::compat

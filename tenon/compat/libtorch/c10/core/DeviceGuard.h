@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tenon/stream.h"
+#include "tenon/tensor.h"
 
 namespace c10 {
 
@@ -35,4 +36,16 @@ class OptionalDeviceGuard {
 }  // namespace c10
 namespace at {
 using ::c10::OptionalDeviceGuard;
+
+// Where a tensor lives, and the first of a list; none of an undefined tensor and an empty list.
+inline std::optional<::tenon::Device> device_of(const ::tenon::Tensor& t) {
+  return t.defined() ? std::optional(t.device()) : std::nullopt;
 }
+inline std::optional<::tenon::Device> device_of(const std::optional<::tenon::Tensor>& t) {
+  return t ? device_of(*t) : std::nullopt;
+}
+inline std::optional<::tenon::Device> device_of(::tenon::TensorList list) {
+  return list.empty() ? std::nullopt : device_of(list.front());
+}
+
+}  // namespace at
