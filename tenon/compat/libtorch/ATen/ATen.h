@@ -5,6 +5,7 @@
 #include <ATen/DeviceGuard.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/Dimname.h>
 #include <ATen/core/Generator.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/Device.h>
@@ -29,5 +30,14 @@
 
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
+#include "tenon/print.h"
 
-#include <ATen/Functions.h>  // needs what is above
+#include <ATen/Context.h>
+#include <ATen/Functions.h>  // need what is above
+#include <ATen/TensorUtils.h>
+
+namespace torch::detail {
+// Tensors print as libtorch prints them, in the whole program.
+inline const bool print_as_libtorch =
+    (::tenon::set_print_style(::tenon::PrintStyle::Libtorch), true);
+}  // namespace torch::detail

@@ -4,6 +4,7 @@
 
 #include <torch/namespaces.h>
 
+#include <functional>
 #include <string>
 
 #include "tenon/parallel.h"
@@ -24,6 +25,8 @@ inline std::string get_parallel_info() {
                     "\nat::get_num_interop_threads() : ", get_num_interop_threads(),
                     "\nATen parallel backend: one pool\n");
 }
+// Calls it here and now: what is in it may use the pool.
+inline void intraop_launch(const std::function<void()>& f) { f(); }
 }  // namespace tenon
 
 namespace at::internal {

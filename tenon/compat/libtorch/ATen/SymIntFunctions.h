@@ -6,9 +6,87 @@
 #include <c10/core/SymInt.h>
 #include <torch/namespaces.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "tenon/ops.h"
 
 namespace tenon {
+namespace compat {
+
+inline int64_t plain(const SymInt& v) { return static_cast<int64_t>(v); }
+inline IntArrayRef plain(SymIntArrayRef v) { return asIntArrayRefUnchecked(v); }
+inline IntArrayRef plain(const std::vector<SymInt>& v) {
+  return asIntArrayRefUnchecked(SymIntArrayRef(v));
+}
+inline std::optional<int64_t> plain(const std::optional<SymInt>& v) {
+  return v ? std::optional<int64_t>(plain(*v)) : std::nullopt;
+}
+inline std::optional<IntArrayRef> plain(const std::optional<SymIntArrayRef>& v) {
+  return v ? std::optional<IntArrayRef>(plain(*v)) : std::nullopt;
+}
+template <class T>
+const T& plain(const T& v) {
+  return v;
+}
+
+}  // namespace compat
+
+#define TENON_SYMINT(name)                    \
+  template <class... A>                       \
+  auto name##_symint(const A&... arguments) { \
+    return name(compat::plain(arguments)...); \
+  }
+TENON_SYMINT(as_strided)
+TENON_SYMINT(roll)
+TENON_SYMINT(tile)
+TENON_SYMINT(slice_scatter)
+TENON_SYMINT(select_scatter)
+TENON_SYMINT(narrow_copy)
+TENON_SYMINT(expand_copy)
+TENON_SYMINT(view_copy)
+TENON_SYMINT(embedding)
+TENON_SYMINT(convolution)
+TENON_SYMINT(layer_norm)
+TENON_SYMINT(native_layer_norm)
+TENON_SYMINT(group_norm)
+TENON_SYMINT(native_group_norm)
+TENON_SYMINT(adaptive_avg_pool1d)
+TENON_SYMINT(adaptive_avg_pool2d)
+TENON_SYMINT(adaptive_avg_pool3d)
+TENON_SYMINT(upsample_nearest1d)
+TENON_SYMINT(upsample_nearest2d)
+TENON_SYMINT(upsample_nearest3d)
+TENON_SYMINT(upsample_linear1d)
+TENON_SYMINT(upsample_bilinear2d)
+TENON_SYMINT(upsample_bicubic2d)
+TENON_SYMINT(upsample_trilinear3d)
+TENON_SYMINT(reflection_pad1d)
+TENON_SYMINT(reflection_pad2d)
+TENON_SYMINT(reflection_pad3d)
+TENON_SYMINT(replication_pad1d)
+TENON_SYMINT(replication_pad2d)
+TENON_SYMINT(replication_pad3d)
+TENON_SYMINT(pad)
+TENON_SYMINT(tensor_split)
+TENON_SYMINT(unsafe_split)
+TENON_SYMINT(unsafe_split_with_sizes)
+TENON_SYMINT(nll_loss)
+TENON_SYMINT(cross_entropy_loss)
+TENON_SYMINT(randint)
+TENON_SYMINT(randperm)
+TENON_SYMINT(conv1d)
+TENON_SYMINT(conv2d)
+TENON_SYMINT(conv3d)
+TENON_SYMINT(index_select_backward)
+TENON_SYMINT(select_backward)
+TENON_SYMINT(slice_backward)
+TENON_SYMINT(repeat_interleave)
+TENON_SYMINT(unflatten)
+TENON_SYMINT(diagonal_backward)
+TENON_SYMINT(trace_backward)
+#undef TENON_SYMINT
 
 #define TENON_SYMINT_FACTORY(name)                                                      \
   inline Tensor name##_symint(SymIntArrayRef size, const TensorOptions& options = {}) { \

@@ -21,7 +21,9 @@
 #include <c10/core/Backend.h>
 #include <c10/core/QScheme.h>
 #include <c10/util/Logging.h>
+#include <c10/util/flat_hash_map.h>
 #include <c10/util/intrusive_ptr.h>
+#include <c10/util/order_preserving_flat_hash_map.h>
 #include <c10/util/typeid.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -89,9 +91,3 @@
 #if __has_include(<torch/csrc/jit/api/object.h>)
 #include <torch/csrc/jit/api/object.h>
 #endif
-
-namespace torch::detail {
-// Tensors print as libtorch prints them, in the whole program.
-inline const bool print_as_libtorch =
-    (::tenon::set_print_style(::tenon::PrintStyle::Libtorch), true);
-}  // namespace torch::detail

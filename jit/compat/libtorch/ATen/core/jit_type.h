@@ -19,6 +19,17 @@ using FunctionSchema = ::tenon::jit::SchemaView;
 using Argument = ::tenon::jit::ArgumentView;
 using ::tenon::jit::Type;
 using ::tenon::jit::TypeKind;
+
+// "TensorType"
+inline const char* typeKindToString(TypeKind kind) {
+  static constexpr const char* kNames[] = {
+      "AnyType",       "NoneType",     "TensorType",   "IntType",      "FloatType",
+      "ComplexType",   "BoolType",     "NumberType",   "StringType",   "DeviceObjType",
+      "GeneratorType", "OptionalType", "ListType",     "DictType",     "TupleType",
+      "UnionType",     "FutureType",   "AnyListType",  "AnyTupleType", "ClassType",
+      "InterfaceType", "EnumType",     "FunctionType", "VarType",      "AnyEnumType"};
+  return kNames[static_cast<int>(kind)];
+}
 }  // namespace c10
 
 namespace tenon {

@@ -18,6 +18,10 @@ inline bool isBarebonesUnsignedType(ScalarType t) {
   return t == kUInt16 || t == kUInt32 || t == kUInt64;
 }
 
+// torch's numbers of quantized dtypes that no tensor has here.
+inline constexpr ScalarType kQUInt4x2 = static_cast<ScalarType>(16);
+inline constexpr ScalarType kQUInt2x4 = static_cast<ScalarType>(17);
+
 // Names of dtypes by their bits.
 inline constexpr ScalarType kU8 = kByte, kI8 = kChar, kI16 = kShort, kI32 = kInt, kI64 = kLong,
                             kF16 = kHalf, kF32 = kFloat, kF64 = kDouble, kU16 = kUInt16,

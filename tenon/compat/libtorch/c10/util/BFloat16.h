@@ -3,6 +3,7 @@
 #pragma once
 
 #include <c10/util/float_arithmetic.h>
+#include <c10/util/float_bits.h>
 #include <c10/util/float_limits.h>
 #include <torch/namespaces.h>
 

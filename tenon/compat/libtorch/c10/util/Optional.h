@@ -9,6 +9,7 @@
 #include "tenon/runtime/array_ref.h"
 
 namespace c10 {
+using std::bad_optional_access;
 using std::in_place;
 using std::make_optional;
 using std::nullopt;

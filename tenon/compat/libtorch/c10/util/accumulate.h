@@ -9,6 +9,8 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "tenon/runtime/array_ref.h"
 #include "tenon/runtime/error.h"
@@ -32,25 +34,36 @@ int64_t multiply_integers(const Container& c) {
   return multiply_integers(c.begin(), c.end());
 }
 
-// Elements of dimensions k, k + 1 and so on.
-inline int64_t numelements_from_dim(int k, ::tenon::IntArrayRef sizes) {
-  return static_cast<std::size_t>(k) > sizes.size()
-             ? 1
-             : multiply_integers(sizes.begin() + k, sizes.end());
+namespace detail {
+template <class Sizes>
+void check_dimension(const char* function, bool ok, int k, const Sizes& sizes) {
+  TENON_CHECK(ok, IndexError, function, ": there is no dimension ", k, " of sizes ",
+              ::tenon::IntArrayRef(std::vector<int64_t>(sizes.begin(), sizes.end())));
+}
+}  // namespace detail
+
+// Of sizes in any container. Elements of dimensions k, k + 1 and so on.
+template <class Sizes>
+int64_t numelements_from_dim(int k, const Sizes& sizes) {
+  detail::check_dimension("numelements_from_dim", k >= 0, k, sizes);
+  if (static_cast<std::size_t>(k) > sizes.size()) return 1;
+  return multiply_integers(std::next(sizes.begin(), k), sizes.end());
 }
 // Elements of the dimensions below k.
-inline int64_t numelements_to_dim(int k, ::tenon::IntArrayRef sizes) {
-  TENON_CHECK(k >= 0 && static_cast<std::size_t>(k) <= sizes.size(), IndexError,
-              "numelements_to_dim: there is no dimension ", k, " of sizes ", sizes);
-  return multiply_integers(sizes.begin(), sizes.begin() + k);
+template <class Sizes>
+int64_t numelements_to_dim(int k, const Sizes& sizes) {
+  const bool ok = k >= 0 && static_cast<std::size_t>(k) <= sizes.size();
+  detail::check_dimension("numelements_to_dim", ok, k, sizes);
+  return multiply_integers(sizes.begin(), std::next(sizes.begin(), k));
 }
 // Elements of the dimensions from k to l - 1, in either order.
-inline int64_t numelements_between_dim(int k, int l, ::tenon::IntArrayRef sizes) {
+template <class Sizes>
+int64_t numelements_between_dim(int k, int l, const Sizes& sizes) {
   if (k > l) std::swap(k, l);
-  TENON_CHECK(k >= 0 && static_cast<std::size_t>(l) < sizes.size(), IndexError,
-              "numelements_between_dim: there are no dimensions ", k, " to ", l, " of sizes ",
-              sizes);
-  return multiply_integers(sizes.begin() + k, sizes.begin() + l);
+  detail::check_dimension("numelements_between_dim", k >= 0, k, sizes);
+  detail::check_dimension("numelements_between_dim", static_cast<std::size_t>(l) < sizes.size(), l,
+                          sizes);
+  return multiply_integers(std::next(sizes.begin(), k), std::next(sizes.begin(), l));
 }
 
 }  // namespace c10

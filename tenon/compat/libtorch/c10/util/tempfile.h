@@ -3,6 +3,7 @@
 // Temporary files and folders in TMPDIR (TMP, TEMP, TEMPDIR), else in /tmp.
 #pragma once
 
+#include <c10/util/Optional.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/csrc/jit/api/object.h>
+
+#include "tenon/jit/unit.h"
