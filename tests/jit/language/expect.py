@@ -5,10 +5,11 @@ import inspect
 import pathlib
 
 here = pathlib.Path(__file__).parent
+ESCAPED = str.maketrans({"\\": r"\\", '"': r'\"', "\t": r"\t", "\n": r"\n"})
 
 
 def text(v):
-    if isinstance(v, str): return f'"{v}"'
+    if isinstance(v, str): return '"' + v.translate(ESCAPED) + '"'
     if isinstance(v, bool) or v is None: return str(v)
     if isinstance(v, float): return repr(v).removesuffix(".0")
     if isinstance(v, list): return "[" + ", ".join(map(text, v)) + "]"
