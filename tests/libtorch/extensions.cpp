@@ -68,4 +68,31 @@ TEST(Extensions, FunctionsAsMethods) {
   EXPECT_TRUE(torch::equal(chained, torch::mse_loss(-x, x, at::Reduction::Sum)));
 }
 
+TEST(Extensions, MapsInTheOrderOfInsertion) {
+  ska_ordered::order_preserving_flat_hash_map<std::string, int> words = {{"b", 1}, {"a", 2}};
+  words["c"] = 3;
+  EXPECT_FALSE(words.emplace("b", 7).second);
+  words.insert_or_assign("a", 5);
+  const auto text = [](const auto& map) {
+    std::string out;
+    for (const auto& [key, value] : map) out += key + std::to_string(value);
+    return out;
+  };
+  EXPECT_EQ(text(words), "b1a5c3");
+  const auto copy = words;
+  EXPECT_EQ(words.erase("a"), 1u);
+  EXPECT_EQ(words.erase("a"), 0u);
+  EXPECT_EQ(text(words), "b1c3");
+  EXPECT_EQ(text(copy), "b1a5c3");  // places of its own
+  EXPECT_EQ(copy.at("a"), 5);
+  EXPECT_THROW(words.at("a"), std::out_of_range);
+  EXPECT_TRUE(words.contains("c") && !words.contains("a") && words != copy);
+  auto moved = std::move(words);
+  moved["d"] = 4;
+  EXPECT_EQ(text(moved), "b1c3d4");
+  EXPECT_EQ(moved.find("c")->second, 3);
+  moved.erase(moved.begin(), moved.find("d"));
+  EXPECT_EQ(text(moved), "d4");
+}
+
 }  // namespace
