@@ -139,7 +139,10 @@ def Upsample_8(x: Tensor, *, scales: List[float], mode: str = "nearest") -> Tens
 def GridSample(x: Tensor, grid: Tensor, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Tensor:
   m = 1 if mode == "nearest" else (2 if mode == "cubic" or mode == "bicubic" else 0)
   p = 1 if padding_mode == "border" else (2 if padding_mode == "reflection" else 0)
-  return torch.grid_sampler(x, grid, m, p, align_corners == 1)
+  if x.dtype == grid.dtype:
+    return torch.grid_sampler(x, grid, m, p, align_corners == 1)
+  t = torch.promote_types(x.dtype, grid.dtype)
+  return torch.grid_sampler(x.to(t), grid.to(t), m, p, align_corners == 1).to(x.dtype)
 def _base(n: int, align: bool, like: Tensor) -> Tensor:
   i = torch.arange(n, device=like.device).to(like.dtype)
   if align:

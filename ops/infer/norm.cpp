@@ -114,10 +114,6 @@ TENON_INFER(batch_norm_train) {
   using A = args::batch_norm_train;
   const TensorImpl& input = c.tensor(A::input);
   const int64_t channels = check_channels(c, A::weight, A::running_var);
-  if (input.numel > 0 && input.numel == channels) {
-    fail<ValueError>(c, "batch norm needs more than one value per channel in training, input ",
-                     input.sizes());
-  }
   const int64_t sizes[] = {channels};
   c.set(0, input.sizes(), input.dtype);
   keep_format(c, 0, input);

@@ -462,6 +462,25 @@ TEST(OnnxOperators, ImagesOfIntegersAreResizedInFloats) {
   }
 }
 
+TEST(OnnxOperators, PlacesOfAGridMayHaveAnotherDtype) {
+  ModelMaker m(20);
+  m.input("x").input("grid", pb::DOUBLE).output("y");
+  m.node("GridSample", {"x", "grid"}, {"y"});
+  const Tensor x = rand({2, 3, 4, 5}), grid = rand({2, 6, 7, 2}) * 2 - 1;
+  const Tensor y = m.load().forward({x, grid.to(kDouble)}).toTensor();
+  EXPECT_EQ(y.scalar_type(), kFloat);
+  EXPECT_TRUE(y.allclose(grid_sampler(x, grid, 0, 0, false), 1e-4, 1e-5));
+}
+
+TEST(OnnxOperators, AnInstanceOfOneElementIsItsBias) {
+  ModelMaker m(17);
+  m.input("x").input("scale").input("bias").output("y");
+  m.node("InstanceNormalization", {"x", "scale", "bias"}, {"y"});
+  const Tensor bias = rand({3});
+  const Tensor y = m.load().forward({rand({2, 3, 1, 1}), rand({3}), bias}).toTensor();
+  EXPECT_TRUE(y.allclose(bias.reshape({1, 3, 1, 1}).expand({2, 3, 1, 1}), 1e-5, 1e-3));
+}
+
 TEST(OnnxOperators, DeformedConvolutionsArePaddedOnOneSide) {
   ModelMaker m(19);
   m.input("x").input("w").input("offset").output("y");

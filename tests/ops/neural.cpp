@@ -6,6 +6,7 @@
 
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
+#include "tenon/parallel.h"
 #include "tests/gradients.h"
 
 using namespace tenon;
@@ -34,6 +35,31 @@ TEST(Convolution, DepthwiseAndFloat32AgreeWithDouble) {
   const Tensor got = conv2d(x, w, std::nullopt, {1}, {1}, {1}, 16);
   const Tensor want = conv2d(x.to(kDouble), w.to(kDouble), std::nullopt, {1}, {1}, {1}, 16);
   EXPECT_LT((got.to(kDouble) - want).abs().max().item<double>(), 1e-5);
+}
+
+// One image and few filters: computed in parts of the rows, which may be cut within the padding.
+TEST(Convolution, RowsOfOneImageAgreeWithDouble) {
+  struct Case {
+    std::vector<int64_t> x, w;
+    int64_t stride, pad, dilation;
+  };
+  const Case cases[] = {{{1, 16, 72, 55}, {16, 16, 13, 24}, 1, 0, 1},
+                        {{1, 8, 130, 131}, {16, 8, 5, 5}, 1, 2, 2},
+                        {{1, 16, 300, 97}, {16, 16, 7, 1}, 2, 3, 1},
+                        {{1, 64, 112, 96}, {1, 64, 3, 3}, 1, 1, 1}};
+  for (const Case& c : cases) {
+    const Tensor x = randn(c.x), w = randn(c.w), b = randn({c.w[0]});
+    const auto conv = [&](ScalarType t) {
+      return conv2d(x.to(t), w.to(t), b.to(t), {c.stride}, {c.pad}, {c.dilation});
+    };
+    const Tensor got = conv(kFloat), want = conv(kDouble);
+    EXPECT_LT(((got.to(kDouble) - want).abs().max() / want.abs().max()).item<double>(), 1e-5)
+        << want.sizes();
+    const int threads = get_num_threads();
+    set_num_threads(1);
+    EXPECT_TRUE(equal(conv(kFloat), got)) << want.sizes();
+    set_num_threads(threads);
+  }
 }
 
 TEST(Convolution, Texts) {
@@ -97,9 +123,21 @@ TEST(Norm, BatchNormMovesItsStatistics) {
   EXPECT_FLOAT_EQ(mean[1].item<float>(), 2.0f);
   EXPECT_FLOAT_EQ(var[0].item<float>(), 0.5f + 1.0f);
   EXPECT_FLOAT_EQ(var[1].item<float>(), 0.5f + 4.0f);
-  EXPECT_TEXT(batch_norm(ones({1, 3}), std::nullopt, std::nullopt, std::nullopt, std::nullopt, true,
-                         0.1, 1e-5, false),
-              "more than one value per channel");
+}
+
+// The operators take what nn::functional refuses; saved programs may have such calls.
+TEST(Norm, OneValuePerChannelBecomesTheBias) {
+  const Tensor x = leaf({1, 3, 1}), weight = leaf({3}), bias = leaf({3});
+  Tensor mean = zeros({3}, kDouble), var = ones({3}, kDouble);
+  const Tensor y = batch_norm(x, weight, bias, mean, var, true, 0.5, 1e-5, false);
+  EXPECT_TRUE(allclose(y, bias.reshape({1, 3, 1})));
+  EXPECT_TRUE(allclose(mean, x.detach().reshape({3}) * 0.5));
+  EXPECT_TRUE(isnan(var).all().item<bool>());
+  const Tensor each = instance_norm(ones({2, 3, 1}, kDouble), weight, bias, std::nullopt,
+                                    std::nullopt, true, 0.1, 1e-5, false);
+  EXPECT_TRUE(allclose(each, bias.reshape({1, 3, 1}).expand({2, 3, 1})));
+  y.sum().backward();
+  EXPECT_TRUE(allclose(x.grad(), zeros_like(x), 1e-5, 1e-9));
 }
 
 TEST(Norm, BatchNormOfNothing) {

@@ -5,6 +5,7 @@
 #include "tenon/nn/functional/optional_tensor.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace nn {
@@ -12,6 +13,10 @@ namespace functional {
 
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options) {
+  const bool one_each = input.dim() > 1 && input.numel() > 0 && input.numel() == input.size(1);
+  TENON_CHECK(!options.training() || !one_each, ValueError,
+              "batch norm needs more than one value per channel in training, input ",
+              input.sizes());
   return tenon::batch_norm(input, optional_tensor(options.weight()),
                            optional_tensor(options.bias()), optional_tensor(running_mean),
                            optional_tensor(running_var), options.training(),

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Normalization over a batch, a layer or groups, and the gradients.
-#include <algorithm>
-
 #include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {
@@ -73,7 +71,7 @@ Three _batch_norm_train(const Tensor& input, const OptTensor& weight, const OptT
     running->copy_(wide(*running) * (1 - momentum) + now.reshape({channels}) * momentum);
   };
   follow(running_mean, s.mean);
-  follow(running_var, s.var * (n / std::max(1.0, n - 1)));
+  follow(running_var, s.var * (n / (n - 1)));  // NaN for one value, as of var
   return {apply_affine(s.out, weight, bias), s.mean.reshape({channels}),
           s.rstd.reshape({channels})};
 }
