@@ -65,6 +65,11 @@ TEST(JitExportedTransforms, QuantizedOperators) {
   expect_results("exported_quantized.pt2", {counted({2, 3})});
 }
 
+TEST(JitExportedTransforms, QuantizedBlocks) {
+  const Tensor rows = tensor({127, -128, 3, -7, 100, 2, 5, -3, 1, 2, 3, 4, -5, -6, -7, -8});
+  expect_results("exported_affine.pt2", {counted({4, 8}) - 0.3, rows.to(kChar).reshape({4, 4})});
+}
+
 TEST(JitExportedTransforms, ProductsOfGroups) {
   expect_results("exported_experts.pt2", {counted({8, 16}), tensor({3, 8}).to(kInt)});
 }
