@@ -67,33 +67,40 @@ IValue separated(const IValue& v, std::set<const core::TensorImpl*>& seen) {
 
 }  // namespace
 
+bool is_made_of_operators(const Operator& op) {
+  if (op.op || !op.host) return false;
+  for (const std::string_view name : {"quantized_decomposed::", "torchao::"})
+    if (op.schema.name.rfind(name, 0) == 0) return true;
+  return false;
+}
+
 OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments,
                            const std::vector<std::size_t>& inputs) {
-  if (!op.op || op.form != Operator::Form::Functional) return {};
-  const core::Op& target = *op.op;
+  const bool host = is_made_of_operators(op);
+  if (!host && (!op.op || op.form != Operator::Form::Functional)) return {};
   const NoGradGuard no_grad;
   Stack like = arguments;
   {
     const tracing::RandomStates random(arguments);
     op.call(like, arguments.size());
   }
-  const core::BoxedFn f = decomposition_of(target, like);
-  const bool composite = target.kind == core::OpKind::Composite;
-  if (!composite && !f) return {};
+  const core::BoxedFn f = host ? nullptr : decomposition_of(*op.op, like);
+  const bool composite = !host && op.op->kind == core::OpKind::Composite;
+  if (!host && !composite && !f) return {};
   tracing::Arguments tensors;
   std::set<const core::TensorImpl*> seen;
   for (const std::size_t i : inputs) tensors.push_back(separated(arguments[i], seen));
   const auto run = [&](std::vector<IValue> given) {
     Stack all = arguments;
     for (std::size_t k = 0; k < inputs.size(); ++k) all[inputs[k]] = std::move(given[k]);
-    if (composite)
+    if (host || composite)
       op.call(all, all.size());
     else
-      all = decomposed(target, f, all);
+      all = decomposed(*op.op, f, all);
     cast_as(like, all);
     return packed(std::move(all));
   };
-  tracing::Recording made = tracing::record(run, tensors, false, composite ? &target : nullptr);
+  tracing::Recording made = tracing::record(run, tensors, false, composite ? op.op : nullptr);
   return {std::move(made.graph), std::move(made.baked)};
 }
 

@@ -121,7 +121,9 @@ bool is_tensors(const IValue& v) {
 }
 
 const jit::Operator* functional(const Call& call) {
-  if (!call.node.op || !call.node.op->op) return nullptr;
+  if (!call.node.op) return nullptr;
+  if (jit::is_made_of_operators(*call.node.op)) return call.node.op;
+  if (!call.node.op->op) return nullptr;
   for (const jit::Operator* o : jit::operators_named(call.name))
     if (o->op == call.node.op->op && o->form == jit::Operator::Form::Functional) return o;
   return nullptr;

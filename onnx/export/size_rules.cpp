@@ -81,6 +81,7 @@ Sizes pointwise(const Asked& a) {
   return broadcast(a, items, static_cast<std::size_t>(a.out.dim()));
 }
 
+Sizes as_self(const Asked& a) { return of(a, "self"); }
 Sizes as_other(const Asked& a) { return of(a, "other"); }
 Sizes as_index(const Asked& a) { return of(a, "index"); }
 
@@ -237,6 +238,19 @@ Sizes flatten(const Asked& a) {
   for (int64_t d = 0; d < static_cast<int64_t>(s.size()); ++d) {
     if (d == begin) given.push_back({kFixed, -1});
     if (d < begin || d > end) given.push_back({s[static_cast<std::size_t>(d)], x.size(d)});
+  }
+  return reshaped(a, given);
+}
+Sizes unflatten(const Asked& a) {
+  const Sizes s = of(a, "self");
+  const Tensor x = a.c.example("self");
+  const auto dim = wrap(a.c.integer("dim"), s.size());
+  std::vector<Entry> given;
+  for (int64_t d = 0; d < static_cast<int64_t>(s.size()); ++d) {
+    if (d != dim)
+      given.push_back({s[static_cast<std::size_t>(d)], x.size(d)});
+    else
+      for (const Entry& e : entries(a, "sizes")) given.push_back(e);
   }
   return reshaped(a, given);
 }
@@ -452,10 +466,12 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
                    "diagonal_scatter", "index_add", "index_fill", "index_copy"});
     add(of_first, {"dropout", "cumsum", "cumprod", "flip", "roll", "tril", "triu", "sort",
                    "argsort", "logcumsumexp", "feature_dropout"});
-    add(of_first, {"quantize_per_tensor", "quantize_per_channel", "dequantize", "int_repr",
-                   "_make_per_tensor_quantized_tensor"});
+    add(of_first,
+        {"quantize_per_tensor", "quantize_per_channel", "dequantize", "int_repr",
+         "dequantize_per_tensor", "dequantize_per_channel", "_make_per_tensor_quantized_tensor"});
     add(of_first, {"conj", "resolve_conj", "real", "imag"});
     add(pointwise, {"where", "addcmul", "addcdiv", "lerp", "gelu", "clamp", "pow", "remainder"});
+    add(as_self, {"bucketize", "searchsorted"});
     add(as_other, {"expand_as", "view_as", "reshape_as"});
     add(as_index, {"gather"});
     add(permute, {"permute"});
@@ -476,6 +492,7 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     add(topk, {"topk"});
     add(view, {"view", "reshape", "_unsafe_view"});
     add(flatten, {"flatten"});
+    add(unflatten, {"unflatten"});
     add(expand, {"expand", "broadcast_to"});
     add(made, {"zeros", "ones", "full", "empty", "new_zeros", "new_ones", "new_full", "new_empty"});
     add(repeat, {"repeat"});

@@ -512,6 +512,52 @@ TEST(OnnxExportOperators, QuantizedTensorsAreRoundedRealNumbers) {
       {{randn({2, 3, 4, 5})}, {randn({3, 3, 4, 5})}}, kRows);
 }
 
+// As torch.export and torchao write them: integers in ordinary tensors.
+TEST(OnnxExportOperators, StepsInOrdinaryTensors) {
+  manual_seed(59);
+  const std::string q = "ops.quantized_decomposed.", ao = "ops.torchao.";
+  const auto there_and_back = [&](const std::string& kind, const std::string& by,
+                                  const std::string& range) {
+    return "    q = " + q + "quantize_per_" + kind + "(x, " + by + ", " + range + ")\n    return " +
+           q + "dequantize_per_" + kind + "(q, " + by + ", " + range + ")\n";
+  };
+  const std::string chosen = "    scale, zero = " + q + "choose_qparams(x, -128, 127, 1e-5, 1)\n" +
+                             there_and_back("tensor", "scale, zero", "-128, 127, 1");
+  const std::string blocks = "    scale, zero = " + ao +
+                             "choose_qparams_affine(x, 'ASYMMETRIC', [1, 2], 1)\n    q = " + ao +
+                             "quantize_affine(x, [1, 2], scale, zero, 1)\n    return " + ao +
+                             "dequantize_affine(q, [1, 2], scale, zero, 1)\n";
+  const std::string channels =
+      "torch.tensor([0.25, 0.5, 0.125, 1.0]), torch.tensor([0, 1, -2, 3]), 1";
+  for (const std::string& body : {there_and_back("tensor", "0.125, 3", "-128, 127, 1"),
+                                  there_and_back("tensor", "0.125, 100", "64, 127, 0"),
+                                  there_and_back("tensor", "0.125, 1000", "-32768, 32767, 2"),
+                                  there_and_back("channel", channels, "-8, 7, 1"), chosen, blocks})
+    expect_model("x: Tensor) -> Tensor:\n" + body, {{randn({2, 4})}, {randn({5, 4})}}, kRows);
+}
+
+TEST(OnnxExportOperators, PlacesInSortedValues) {
+  const Tensor x = tensor({-1.0, 0.5, 2.0, NAN, 0.25, 3.0, 7.0, 2.5}).reshape({2, 4});
+  for (const char* body : {"torch.bucketize(x, torch.tensor([0.5, 2.0, 2.0, 3.0]), right=True)",
+                           "torch.bucketize(x, torch.tensor([0, 2, 3]), out_int32=True)",
+                           "torch.searchsorted(x.nan_to_num().sort(1)[0], x)",
+                           "torch.searchsorted(x.nan_to_num().sort(1)[0], x, side='right')"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + " + 1\n",
+                 {{x}, {cat({x, x + 0.5}, 0)}}, kRows);
+}
+
+TEST(OnnxExportOperators, RowsArePutAndAdded) {
+  manual_seed(61);
+  for (const char* body : {"torch.index_copy(x, 1, torch.tensor([2, 0]), x[:, 1:] * 2)",
+                           "torch.index_copy(x, 0, torch.tensor(1), x[:1])",
+                           "torch.index_add(x, 1, torch.tensor([2, 2]), x[:, 1:], alpha=3)",
+                           "x.index_add_(0, torch.arange(x.size(0)).flip(0), x * 2)"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({2, 3})}, {randn({5, 3})}}, kRows);
+  expect_model("x: Tensor) -> Tensor:\n    return torch.pixel_unshuffle(x, 2)\n",
+               {{randn({2, 3, 4, 6})}, {randn({5, 3, 4, 6})}}, kRows);
+}
+
 TEST(OnnxExportOperators, AScaleByDataIsRefused) {
   const jit::Module m = define(
       "def forward(self, x: Tensor) -> Tensor:\n"
