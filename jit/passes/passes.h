@@ -33,6 +33,8 @@ TENON_API bool lower_tuples(Graph& g);
 TENON_API bool lower_objects(Graph& g);
 // What is forked is computed at once, where it is only waited for.
 TENON_API bool lower_forks(Graph& g);
+// Operators with out= become their functional forms and copies into the outputs.
+TENON_API bool lower_outs(Graph& g);
 // In-place operators, and writes to views, become pure operators where the tensor is made in the
 // block and no other name of it is used after the write. Those that may change the dtype or shape,
 // and writes to what comes from outside, stay.

@@ -104,6 +104,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
   jit::lower_forks(*g);
   jit::lower_objects(*g);
+  jit::lower_outs(*g);
   jit::remove_dropout(*g);
   const auto promised = promised_sizes(*g);
   jit::remove_checks(*g);

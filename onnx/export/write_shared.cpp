@@ -71,11 +71,39 @@ ItemPtr Exporter::call_operator(const std::string& name, const std::vector<ItemP
   return item(node->output());
 }
 
+namespace {
+
+ItemPtr constant(IValue v) { return std::make_shared<Item>(Item{std::move(v), true}); }
+
+// dim, start and length of narrow as slice_scatter takes them.
+std::vector<ItemPtr> range_of(const std::vector<ItemPtr>& rest) {
+  need(rest.size() == 3 && rest[1]->constant && rest[1]->example.isInt() && rest[2]->constant,
+       kOtherNames);
+  const int64_t start = rest[1]->example.toInt();  // counted from the end if it is negative
+  const int64_t end = start + rest[2]->example.toInt();
+  return {rest[0], rest[1], constant(start < 0 && end == 0 ? INT64_MAX : end), constant(1)};
+}
+// The order of dimensions that takes a permutation back.
+ItemPtr inverse_of(const std::vector<ItemPtr>& rest) {
+  need(rest.size() == 1 && rest[0]->example.isList(), kOtherNames);
+  const std::vector<int64_t> order = rest[0]->example.to<std::vector<int64_t>>();
+  const auto rank = static_cast<int64_t>(order.size());
+  std::vector<int64_t> back(order.size());
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t from = order[static_cast<std::size_t>(d)];
+    back.at(static_cast<std::size_t>(from < 0 ? from + rank : from)) = d;
+  }
+  return constant(IValue(back));
+}
+
+}  // namespace
+
 // The tensor that `view` was made of, with its part exchanged.
 ItemPtr Exporter::put_part(const Node& view, const ItemPtr& whole, const ItemPtr& part) {
   static const std::map<std::string, const char*> kScatters = {
       {"aten::select", "aten::select_scatter"},
       {"aten::slice", "aten::slice_scatter"},
+      {"aten::narrow", "aten::slice_scatter"},
       {"aten::diagonal", "aten::diagonal_scatter"}};
   static const std::set<std::string> kSame = {"aten::alias", "aten::detach", "aten::contiguous",
                                               "aten::to"},
@@ -83,12 +111,14 @@ ItemPtr Exporter::put_part(const Node& view, const ItemPtr& whole, const ItemPtr
                                                 "aten::flatten", "aten::unflatten",
                                                 "aten::squeeze", "aten::unsqueeze",
                                                 "aten::view_as", "aten::_unsafe_view"},
-                                     kSwaps = {"aten::transpose", "aten::t", "aten::swapaxes",
-                                               "aten::mT"};
+                                     kSwaps = {"aten::transpose", "aten::t",  "aten::swapaxes",
+                                               "aten::swapdims",  "aten::mT", "aten::numpy_T"};
   const std::string& kind = view.kind();
   std::vector<ItemPtr> rest;
   for (std::size_t k = 1; k < view.inputs().size(); ++k) rest.push_back(item(view.input(k)));
   if (writes(view) || kSame.count(kind)) return part;
+  if (kind == "aten::narrow") rest = range_of(rest);
+  if (kind == "aten::permute") return call_operator(kind, {part, inverse_of(rest)});
   if (kShapes.count(kind)) return call_operator("aten::reshape_as", {part, whole});
   std::vector<ItemPtr> arguments{part};
   if (const auto at = kScatters.find(kind); at != kScatters.end()) {

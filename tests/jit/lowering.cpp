@@ -55,6 +55,14 @@ def forked(x: Tensor, k: int) -> Tensor:
 def kept(x: Tensor, k: int) -> Tensor:
     all = [torch.jit.fork(work, x, k), torch.jit.fork(work, x, 2)]
     return torch.jit.wait(all[0]) - all[1].wait()
+
+def outs(x: Tensor, k: int) -> Tensor:
+    whole = torch.zeros(2, 3)
+    torch.mul(x, k, out=whole)
+    part = torch.zeros(2, 4)
+    torch.cumsum(x, 1, out=part[:, 1:])
+    made = torch.empty(0)
+    return whole + part[:, :3] + torch.add(x, 1, out=made)
 )";
 
 // The function after the pass; it computes what it did.
@@ -93,6 +101,15 @@ TEST(JitLowering, ForksAreComputedAtOnce) {
   const std::string g = lowered(lower_forks, "forked");
   expect(g, "prim::fork", false);
   expect(g, "aten::wait", false);
+}
+
+TEST(JitLowering, OutputsThatAreGivenAreCopiedTo) {
+  const std::string g = lowered(lower_outs, "outs");
+  std::size_t copies = 0;
+  for (std::size_t at = g.find("aten::copy_"); at != std::string::npos;
+       at = g.find("aten::copy_", at + 1))
+    ++copies;
+  EXPECT_EQ(copies, 2u) << g;  // a tensor without elements is not kept
 }
 
 TEST(JitLowering, ForksThatAListHoldsStay) {

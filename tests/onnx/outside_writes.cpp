@@ -204,9 +204,24 @@ TEST(OnnxOutsideWrites, OtherNamesAreRefused) {
                            "        b = b * 2\n"
                            "    return a, b\n"})
     test::expect_words(refusal(body), {"it writes to memory that has other names"});
-  test::expect_words(
-      refusal("    y = torch.zeros(3)\n    torch.add(y, x[0], out=y)\n    return y\n"),
-      {"cannot export aten::add: it writes to argument 'out'"});
+}
+
+TEST(OnnxOutsideWrites, PartsCountedFromTheEnd) {
+  expect_same("    return x.narrow(0, -1, 1), x.narrow(-1, -2, 2)\n");
+  expect_same("    k = int(x.sum() > 0)\n    return torch.narrow(x, 1, k - 2, 2 - k), x\n");
+}
+
+TEST(OnnxOutsideWrites, GivenOutputsAndViewsOfEveryKind) {
+  expect_same("    y = torch.zeros(3)\n    torch.add(y, x[0], out=y)\n    return y\n");
+  expect_same(R"(
+    y = torch.zeros(2, 3, 4)
+    y.permute(2, -3, 1)[1].add_(x[0])
+    y.narrow(1, 1, 2).mul_(3)
+    y.narrow(-1, -1, 1).sub_(1)
+    torch.cumsum(x[:1], 1, out=y[0, 1:2, :3])
+    y.swapdims(0, 2)[0, 0].zero_()
+    return y, x * y[0, 0, 0]
+)");
 }
 
 }  // namespace

@@ -177,10 +177,19 @@ void slice(Call& c) {
   };
   c.give(c.op("Slice", {c.in("self"), one("start", 0), one("end", kEnd), axis, one("step", 1)}));
 }
+// A start may be counted from the end. The end of the part may not: -1 and a length of 1 make 0.
 void narrow(Call& c) {
-  const std::string axis = c.int_list({c.axis("dim", "self")});
-  const std::string begin = c.unsqueeze(c.in("start", kInt64), {0}),
-                    n = c.unsqueeze(c.in("length", kInt64), {0});
+  const int64_t dim = c.axis("dim", "self");
+  const std::string axis = c.int_list({dim});
+  std::string begin = c.unsqueeze(c.in("start", kInt64), {0});
+  const std::string n = c.unsqueeze(c.in("length", kInt64), {0});
+  const bool known = c.is_constant("start") && c.get("start").example.isInt();
+  if (known ? c.integer("start") < 0 : c.get("start").symbol == 0) {
+    const std::string size = c.slice(c.op("Shape", {c.in("self")}), 0, dim, dim + 1),
+                      counted = c.op("Add", {begin, size});
+    begin =
+        known ? counted : c.op("Where", {c.op("Less", {begin, c.int_list({0})}), counted, begin});
+  }
   c.give(c.op("Slice", {c.in("self"), begin, c.op("Add", {begin, n}), axis}));
 }
 void select(Call& c) {
@@ -356,6 +365,16 @@ void pixel_shuffle(Call& c) {
   c.give(c.op("DepthToSpace", {c.in("self")},
               {{"blocksize", c.integer("upscale_factor")}, {"mode", std::string("CRD")}}));
 }
+// ONNX has the elements of a block before the channels, torch behind them.
+void pixel_unshuffle(Call& c) {
+  need(c.rank("self") == 4 && c.is_fixed("self", 1),
+       "of other than images, or of varying channels");
+  const int64_t r = c.integer("downscale_factor"), channels = c.size("self", 1);
+  const std::string y = c.op("SpaceToDepth", {c.in("self")}, {{"blocksize", r}});
+  const Tensor order =
+      arange(r * r * channels, TensorOptions(kInt64)).reshape({r * r, channels}).t().reshape({-1});
+  c.give(channels == 1 ? y : c.op("Gather", {y, c.constant(order)}, {{"axis", int64_t{1}}}));
+}
 void triangle(Call& c) {
   need(c.exporter.opset() >= 14, "needs opset 14");
   const std::string k = c.constant(as_tensor(IValue(c.integer("diagonal"))));
@@ -416,6 +435,7 @@ const Rules::Entry list[] = {
     {"aten::flip", flip},
     {"aten::roll", roll},
     {"aten::pixel_shuffle", pixel_shuffle},
+    {"aten::pixel_unshuffle", pixel_unshuffle},
     {"aten::tril", triangle},
     {"aten::triu", triangle},
 };

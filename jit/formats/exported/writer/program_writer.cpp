@@ -206,6 +206,7 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   const std::shared_ptr<Graph> g = frozen.get_method("forward").graph()->copy();
   lower_forks(*g);
   lower_objects(*g);
+  lower_outs(*g);
   remove_dropout(*g);
   remove_checks(*g);
   lower_tuples(*g);
@@ -322,9 +323,23 @@ bool writes_first(const Node& n) {
   return n.op && n.op->op && n.op->form == Operator::Form::Inplace && n.outputs().size() == 1;
 }
 
-bool is_written(const Value& v) {
-  return std::any_of(v.uses().begin(), v.uses().end(),
-                     [](const Use& u) { return u.index == 0 && writes_first(*u.user); });
+bool gives_view(const Node& n) {
+  return n.op && std::any_of(n.op->schema.returns.begin(), n.op->schema.returns.end(),
+                             [](const Argument& r) { return !r.alias.set.empty(); });
+}
+
+// Itself, or through one of its views; so it is if there are too many to tell.
+bool is_written(const Value& v, bool by_views) {
+  constexpr std::size_t kMaxViews = 100;
+  std::vector<const Value*> names{&v};
+  for (std::size_t i = 0; i < names.size() && i < kMaxViews; ++i)
+    for (const Use& u : names[i]->uses()) {
+      if (u.index != 0) continue;
+      if (writes_first(*u.user)) return true;
+      if (by_views && gives_view(*u.user))
+        names.insert(names.end(), u.user->outputs().begin(), u.user->outputs().end());
+    }
+  return names.size() > kMaxViews;
 }
 
 bool shares_memory(const IValue& v, const Tensor& t) {
@@ -356,11 +371,15 @@ bool ProgramWriter::is_arithmetic(const Node& n) const {
   const auto is_number = [&](const Value* v) {
     return at(v).example.isTensor() && at(v).example.toTensor().dim() == 0;
   };
+  // What is made of a tensor is computed in each run; what is made of numbers is a constant.
+  const bool fresh =
+      !gives_view(n) && std::any_of(n.inputs().begin(), n.inputs().end(),
+                                    [&](const Value* v) { return at(v).example.isTensor(); });
   const bool scalars = std::any_of(n.inputs().begin(), n.inputs().end(), is_number);
   return std::all_of(n.inputs().begin(), n.inputs().end(),
                      [&](const Value* v) { return holds_numbers(at(v).example); }) &&
          std::all_of(n.outputs().begin(), n.outputs().end(), [&](const Value* v) {
-           return !v->type()->is(TypeKind::List) && (scalars || !is_written(*v));
+           return !v->type()->is(TypeKind::List) && (scalars || !is_written(*v, fresh));
          });
 }
 
