@@ -268,6 +268,38 @@ void select_scatter(Call& c) {
   if (at != -1 && at != n - 1) parts.push_back(c.slice(x, dim, at + 1, kEnd));
   c.give(c.op("Concat", parts, {{"axis", dim}}));
 }
+// Rows of `src` at these places of one dimension.
+std::string put_rows(Call& c, int64_t dim, const std::string& x, const std::string& places,
+                     const std::string& src, const Attrs& attrs = {}) {
+  std::vector<int64_t> order{dim}, back;
+  for (int64_t d = 0; d < c.rank("self"); ++d) {
+    if (d != dim) order.push_back(d);
+    back.push_back(d < dim ? d + 1 : d == dim ? 0 : d);
+  }
+  const auto turned = [&](const std::string& t, const std::vector<int64_t>& by) {
+    return dim == 0 ? t : c.transpose(t, by);
+  };
+  const Names inputs{turned(x, order), c.unsqueeze(places, {1}), turned(src, order)};
+  return turned(c.op("ScatterND", inputs, attrs), back);
+}
+void index_copy(Call& c) {
+  need(c.rank("self") > 0, "of a scalar");
+  const std::string at = c.op("Reshape", {c.in("index", kInt64), c.int_list({-1})});
+  c.give(put_rows(c, c.axis("dim", "self"), c.in("self"), at, c.in("source", c.dtype("self"))));
+}
+void index_add(Call& c) {
+  need(c.rank("self") > 0, "to a scalar");
+  need(c.exporter.opset() >= 16, "it needs opset 16");
+  const ScalarType d = c.dtype("self");
+  need(d != kBool, "of bools");
+  std::string src = c.in("source", d);
+  if (!c.is_constant("alpha") || c.number("alpha", 1) != 1)
+    src = c.op("Mul", {src, c.in("alpha", d)});
+  const std::string at = c.op("Reshape", {c.in("index", kInt64), c.int_list({-1})});
+  c.give(put_rows(c, c.axis("dim", "self"), c.in("self"), at, src,
+                  {{"reduction", std::string("add")}}));
+}
+
 // At the places that the slice shows, whichever these are in a run.
 void slice_scatter_at(Call& c, int64_t dim) {
   const std::string x = c.in("self"), src = c.in("src", c.dtype("self"));
@@ -280,16 +312,7 @@ void slice_scatter_at(Call& c, int64_t dim) {
                     places = c.op("Range", {number(0), n, number(1)}),
                     shown = c.op("Slice", {places, one("start", 0), one("end", kEnd),
                                            c.int_list({0}), one("step", 1)});
-  std::vector<int64_t> order{dim}, back;
-  for (int64_t d = 0; d < c.rank("self"); ++d) {
-    if (d != dim) order.push_back(d);
-    back.push_back(d < dim ? d + 1 : d == dim ? 0 : d);
-  }
-  const auto turned = [&](const std::string& t, const std::vector<int64_t>& by) {
-    return dim == 0 ? t : c.transpose(t, by);
-  };
-  const Names inputs{turned(x, order), c.unsqueeze(shown, {1}), turned(src, order)};
-  c.give(turned(c.op("ScatterND", inputs), back));
+  c.give(put_rows(c, dim, x, shown, src));
 }
 void slice_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
@@ -386,6 +409,8 @@ const Rules::Entry list[] = {
     {"aten::_index", index},
     {"aten::index_put", index_put},
     {"aten::index_fill", index_fill},
+    {"aten::index_copy", index_copy},
+    {"aten::index_add", index_add},
     {"aten::select_scatter", select_scatter},
     {"aten::slice_scatter", slice_scatter},
     {"aten::nonzero", nonzero},
