@@ -185,7 +185,11 @@ def forward(self, x: Tensor) -> Tensor:
     sum.add_(x)
     count = torch.tensor([1, 2])
     count.add_(torch.tensor(1))
-    return sum * count
+    start = torch.tensor([0, 7])
+    start.detach().view([2]).add_(torch.tensor([1, 2]))
+    copy = torch.clone(torch.tensor([3, 4]))
+    copy.detach().add_(torch.tensor([1, 2]))
+    return sum * count + start - copy - torch.tensor([-3, 3])
 )");
   const Tensor x = randn({2});
   const std::string path = path_of("tenon_written");
