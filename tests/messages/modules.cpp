@@ -36,7 +36,7 @@ const Row rows[] = {
                       [] {
                         nn::BatchNorm1d(3)->forward(ones({1, 3}));
                       },
-                      {"more than one value per channel", "[1, 3]"}),
+                      {"batch_norm: ", "more than one value per channel", "[1, 3]"}),
     error<ValueError>("NN06",
                       [] {
                         nn::BatchNorm2d(3)->forward(ones({1, 3}));

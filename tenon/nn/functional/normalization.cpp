@@ -15,7 +15,7 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const BatchNormFuncOptions& options) {
   const bool one_each = input.dim() > 1 && input.numel() > 0 && input.numel() == input.size(1);
   TENON_CHECK(!options.training() || !one_each, ValueError,
-              "batch norm needs more than one value per channel in training, input ",
+              "batch_norm: needs more than one value per channel in training, input ",
               input.sizes());
   return tenon::batch_norm(input, optional_tensor(options.weight()),
                            optional_tensor(options.bias()), optional_tensor(running_mean),
