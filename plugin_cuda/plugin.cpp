@@ -28,12 +28,11 @@ tn_status init(const tn_host&, tn_str* why) {
 }
 
 tn_str describe_all() {
-  static auto& text = *new std::string;  // read after the return
-  text = description();
 #if defined(TENON_CUDNN)
-  text += dnn_description();
+  return kept(description() + dnn_description());
+#else
+  return describe();
 #endif
-  return {text.data(), text.size()};
 }
 
 void shutdown() {

@@ -15,10 +15,42 @@ namespace {
 
 using namespace sdk;
 
-// Bytes that are worth a thread.
-constexpr int64_t kCopyGrain = 1 << 17;
+// Bytes that are worth a thread, and of rows that are cut for it.
+constexpr int64_t kCopyGrain = 1 << 17, kWideRow = 1 << 14;
 
 bool skipped(const Tensor& t) { return t.ndim() == 1 && t.numel() == 0; }
+
+// Rows of the output: `row` bytes, one part of each tensor behind the other.
+struct Rows {
+  const TensorList& tensors;
+  int dim;
+  int64_t inner, row;  // bytes of one step of dim, and of all
+
+  int64_t width(int64_t k) const { return skipped(tensors[k]) ? 0 : tensors[k].size(dim) * inner; }
+  void copy_whole(char* to, int64_t begin, int64_t end) const {
+    int64_t at = 0;
+    for (int64_t k = 0; k < tensors.size(); ++k) {
+      const int64_t n = width(k);
+      const char* from = tensors[k].data<char>();
+      for (int64_t r = begin; n > 0 && r < end; ++r)
+        std::memcpy(to + r * row + at, from + r * n, static_cast<std::size_t>(n));
+      at += n;
+    }
+  }
+  // Bytes [begin, end) of the output, which may begin and end within a part.
+  void copy_bytes(char* to, int64_t begin, int64_t end) const {
+    for (int64_t r = begin / row; r * row < end; ++r) {
+      int64_t at = r * row;
+      for (int64_t k = 0; k < tensors.size() && at < end; ++k) {
+        const int64_t n = width(k), first = std::max(at, begin), last = std::min(at + n, end);
+        if (first < last)
+          std::memcpy(to + first, tensors[k].data<char>() + r * n + (first - at),
+                      static_cast<std::size_t>(last - first));
+        at += n;
+      }
+    }
+  }
+};
 
 tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   if (out.numel() == 0) return TN_OK;
@@ -43,22 +75,14 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   for (int d = 0; d < dim; ++d) outer *= out.size(d);
   const int64_t row = out.size(dim) * inner;
   char* to = out.data<char>();
-  // Blocks of bytes of the output, of which each may hold the end of one tensor's row and the start
-  // of the next one's.
-  parallel_for(outer * row, kCopyGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin / row; r * row < end; ++r) {
-      int64_t at = r * row;
-      for (int64_t k = 0; k < n && at < end; ++k) {
-        if (tensors[k].numel() == 0) continue;
-        const int64_t width = tensors[k].size(dim) * inner;
-        const int64_t first = std::max(at, begin), last = std::min(at + width, end);
-        if (first < last)
-          std::memcpy(to + first, tensors[k].data<char>() + r * width + (first - at),
-                      static_cast<std::size_t>(last - first));
-        at += width;
-      }
-    }
-  });
+  const Rows rows{tensors, dim, inner, row};
+  if (row < kWideRow) {
+    parallel_for(outer, std::max<int64_t>(1, kCopyGrain / row),
+                 [&](int64_t begin, int64_t end) { rows.copy_whole(to, begin, end); });
+  } else {
+    parallel_for(outer * row, kCopyGrain,
+                 [&](int64_t begin, int64_t end) { rows.copy_bytes(to, begin, end); });
+  }
   return TN_OK;
 }
 TN_KERNEL(cat, cat, dtypes("all,complex").any_strides());

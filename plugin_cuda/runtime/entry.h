@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "plugin_cuda/runtime/runtime.h"
 
@@ -28,10 +29,12 @@ tn_status open_devices(const Fault& fault, tn_str* why) {
   return status;
 }
 
-inline tn_str describe() {
-  static auto& text = *new std::string;
-  text = description();
+inline tn_str kept(std::string now) {
+  static auto& text = *new std::string;  // read after the return
+  text = std::move(now);
   return {text.data(), text.size()};
 }
+
+inline tn_str describe() { return kept(description()); }
 
 }  // namespace tenon::cuda

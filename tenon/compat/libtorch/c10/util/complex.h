@@ -87,6 +87,7 @@ tenon::core::complex<T> proj(const tenon::core::complex<T>& z) {
 }
 
 }  // namespace std
+#undef TENON_COMPLEX_FUNCTIONS
 
 // These libtorch has in the global namespace, too.
 namespace tenon::compat::complex_math {
@@ -152,45 +153,29 @@ auto pow(const T& x, const core::complex<U>& z) {
 
 }  // namespace tenon::compat::complex_math
 
-using tenon::compat::complex_math::acos;
-using tenon::compat::complex_math::acosh;
-using tenon::compat::complex_math::asin;
-using tenon::compat::complex_math::asinh;
-using tenon::compat::complex_math::atan;
-using tenon::compat::complex_math::atanh;
-using tenon::compat::complex_math::cos;
-using tenon::compat::complex_math::cosh;
-using tenon::compat::complex_math::exp;
-using tenon::compat::complex_math::expm1;
-using tenon::compat::complex_math::log;
-using tenon::compat::complex_math::log10;
-using tenon::compat::complex_math::log1p;
-using tenon::compat::complex_math::log2;
-using tenon::compat::complex_math::pow;
-using tenon::compat::complex_math::sin;
-using tenon::compat::complex_math::sinh;
-using tenon::compat::complex_math::sqrt;
-using tenon::compat::complex_math::tan;
-using tenon::compat::complex_math::tanh;
+#define TENON_COMPLEX_FUNCTIONS             \
+  using tenon::compat::complex_math::acos;  \
+  using tenon::compat::complex_math::acosh; \
+  using tenon::compat::complex_math::asin;  \
+  using tenon::compat::complex_math::asinh; \
+  using tenon::compat::complex_math::atan;  \
+  using tenon::compat::complex_math::atanh; \
+  using tenon::compat::complex_math::cos;   \
+  using tenon::compat::complex_math::cosh;  \
+  using tenon::compat::complex_math::exp;   \
+  using tenon::compat::complex_math::expm1; \
+  using tenon::compat::complex_math::log;   \
+  using tenon::compat::complex_math::log10; \
+  using tenon::compat::complex_math::log1p; \
+  using tenon::compat::complex_math::log2;  \
+  using tenon::compat::complex_math::pow;   \
+  using tenon::compat::complex_math::sin;   \
+  using tenon::compat::complex_math::sinh;  \
+  using tenon::compat::complex_math::sqrt;  \
+  using tenon::compat::complex_math::tan;   \
+  using tenon::compat::complex_math::tanh
+TENON_COMPLEX_FUNCTIONS;
 namespace std {  // NOLINT(cert-dcl58-cpp): as above
-using tenon::compat::complex_math::acos;
-using tenon::compat::complex_math::acosh;
-using tenon::compat::complex_math::asin;
-using tenon::compat::complex_math::asinh;
-using tenon::compat::complex_math::atan;
-using tenon::compat::complex_math::atanh;
-using tenon::compat::complex_math::cos;
-using tenon::compat::complex_math::cosh;
-using tenon::compat::complex_math::exp;
-using tenon::compat::complex_math::expm1;
-using tenon::compat::complex_math::log;
-using tenon::compat::complex_math::log10;
-using tenon::compat::complex_math::log1p;
-using tenon::compat::complex_math::log2;
-using tenon::compat::complex_math::pow;
-using tenon::compat::complex_math::sin;
-using tenon::compat::complex_math::sinh;
-using tenon::compat::complex_math::sqrt;
-using tenon::compat::complex_math::tan;
-using tenon::compat::complex_math::tanh;
+TENON_COMPLEX_FUNCTIONS;
 }  // namespace std
+#undef TENON_COMPLEX_FUNCTIONS
