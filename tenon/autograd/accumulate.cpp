@@ -65,7 +65,7 @@ AccumulateGrad::~AccumulateGrad() {
   if (m && m->accumulator == this) m->accumulator = nullptr;
 }
 
-void AccumulateGrad::apply(Tensor* grads, Tensor*) {
+void AccumulateGrad::run(Tensor* grads, Tensor*) {
   if (!grads[0].defined()) return;
   add(std::move(grads[0]));
   for (std::size_t i = 0; hooks && i < hooks->accumulated.size(); ++i) {

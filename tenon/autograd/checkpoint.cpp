@@ -66,8 +66,8 @@ class Replayed {
 };
 
 struct CheckpointBackward final : autograd::NodeWith<0> {
-  const char* name() const override { return "CheckpointBackward"; }
-  void apply(Tensor* grads, Tensor* out) override;
+  std::string name() const override { return "CheckpointBackward"; }
+  void run(Tensor* grads, Tensor* out) override;
   void release_saved() override { inputs.release(); }
 
   CheckpointFunction function;
@@ -78,7 +78,7 @@ struct CheckpointBackward final : autograd::NodeWith<0> {
 };
 
 // The second run, recorded, as a graph of its own; a pass through it reaches the weights.
-void CheckpointBackward::apply(Tensor* grads, Tensor* out) {
+void CheckpointBackward::run(Tensor* grads, Tensor* out) {
   TENON_CHECK(in_whole_pass() && !recording(), Error,
               "checkpoint: gradients come by backward() alone, not by grad(), backward() with "
               "inputs or with create_graph");

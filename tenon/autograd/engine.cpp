@@ -156,7 +156,7 @@ class Pass {
       if (TENON_UNLIKELY(n->hooks || observed())) {
         apply_watched(t);
       } else {
-        n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
+        n->run(w_.grads.data() + t.first_grad, w_.outs.data());
       }
       if (!keep_graph_ && !n->accumulates && !n->keeps_saved) {
         n->release_saved();
@@ -176,7 +176,7 @@ class Pass {
 
   void apply_watched(const Task& t) {
     RecordFunction range(RecordScope::BACKWARD_FUNCTION);
-    range.before(t.node->name());
+    if (range.isActive()) range.before(t.node->name());
     if (!AnomalyMode::is_enabled()) return apply_with_hooks(t);
     const RunningNode running(*t.node);
     try {
@@ -192,9 +192,9 @@ class Pass {
     Node* n = t.node;
     Tensor* grads = w_.grads.data() + t.first_grad;
     if (n->hooks && !n->hooks->pre.empty()) call_pre_hooks(*n, grads);
-    if (!n->hooks || n->hooks->post.empty()) return n->apply(grads, w_.outs.data());
-    const variable_list given(grads, grads + n->n_grads);  // apply may move from them
-    n->apply(grads, w_.outs.data());
+    if (!n->hooks || n->hooks->post.empty()) return n->run(grads, w_.outs.data());
+    const variable_list given(grads, grads + n->n_grads);  // the node may move from them
+    n->run(grads, w_.outs.data());
     call_post_hooks(*n, given);
   }
 

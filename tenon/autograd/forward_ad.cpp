@@ -22,8 +22,8 @@ struct UnpackingScope {
 };
 
 struct DualBackward final : NodeWith<1> {
-  const char* name() const override { return "DualBackward"; }
-  void apply(Tensor* grads, Tensor* out) override { out[0] = std::move(grads[0]); }
+  std::string name() const override { return "DualBackward"; }
+  void run(Tensor* grads, Tensor* out) override { out[0] = std::move(grads[0]); }
   // A handle whose gradient is that of the dual tensor.
   Tensor handle() {
     Tensor t = primal.detach();
@@ -35,8 +35,8 @@ struct DualBackward final : NodeWith<1> {
 };
 
 struct PrimalBackward final : NodeWith<1> {
-  const char* name() const override { return "PrimalBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "PrimalBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     if (!t_unpacking) out[0] = std::move(grads[0]);
   }
 };

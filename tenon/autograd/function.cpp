@@ -129,31 +129,30 @@ bool sums_to(IntArrayRef from, IntArrayRef to) {
   return true;
 }
 
-// The gradient in its argument's shape and dtype; an error if it cannot be brought to them.
-Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g,
-                        const FunctionNode::Shape& of) {
-  if (!g.defined()) return g;
-  if (!sums_to(g.sizes(), of.sizes)) {
-    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", g.sizes(),
-                           " but expected shape compatible with ", of.sizes));
-  }
-  if (g.device() != of.options.device()) {
-    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ",
-                           g.device().str(), ", expected ", of.options.device().str()));
-  }
-  Tensor out = g.sizes() == of.sizes ? g : g.sum_to_size(of.sizes);
-  return out.scalar_type() == of.options.dtype() ? out : out.to(of.options.dtype());
-}
-
 }  // namespace
+
+Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g,
+                        IntArrayRef sizes, const TensorOptions& options) {
+  if (!g.defined()) return g;
+  if (!sums_to(g.sizes(), sizes)) {
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", g.sizes(),
+                           " but expected shape compatible with ", sizes));
+  }
+  if (g.device() != options.device()) {
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ",
+                           g.device().str(), ", expected ", options.device().str()));
+  }
+  Tensor out = g.sizes() == sizes ? g : g.sum_to_size(sizes);
+  return out.scalar_type() == options.dtype() ? out : out.to(options.dtype());
+}
 
 namespace {
 
 // Stands for the history that a gradient does not have.
 struct OnceDifferentiableError final : NodeWith<0> {
   explicit OnceDifferentiableError(std::string label) : of(std::move(label)) {}
-  const char* name() const override { return "OnceDifferentiableError"; }
-  void apply(Tensor*, Tensor*) override {
+  std::string name() const override { return "OnceDifferentiableError"; }
+  void run(Tensor*, Tensor*) override {
     throw Error(
         core::join("trying to differentiate twice a function that was marked with "
                    "once_differentiable: ",
@@ -173,7 +172,7 @@ variable_list FunctionNode::run_once(variable_list grads) {
   variable_list result;
   {
     const NoGradGuard no_grad;
-    result = run(&ctx, std::move(grads));
+    result = backward(&ctx, std::move(grads));
   }
   if (!error->needs(0, error->n_edges)) return result;
   error->n_grads = static_cast<uint32_t>(result.size());
@@ -185,7 +184,7 @@ variable_list FunctionNode::run_once(variable_list grads) {
   return result;
 }
 
-void FunctionNode::apply(Tensor* grads, Tensor* out) {
+void FunctionNode::run(Tensor* grads, Tensor* out) {
   variable_list in(grads, grads + n_grads);
   if (ctx.materialize_grads_) {
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -193,7 +192,8 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
         in[i] = zeros(outputs_[i].sizes, outputs_[i].options);
     }
   }
-  variable_list result = once && recording() ? run_once(std::move(in)) : run(&ctx, std::move(in));
+  variable_list result =
+      once && recording() ? run_once(std::move(in)) : backward(&ctx, std::move(in));
   // As many gradients as forward had arguments; a trailing undefined one may be left out.
   std::size_t expected = edge_of_argument.size();
   while (result.size() > expected && !result.back().defined()) result.pop_back();
@@ -205,7 +205,9 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
                   ": that argument is not a tensor");
     } else {
       const uint32_t edge = edge_of_argument[i];
-      if (edges[edge].function) out[edge] = checked_gradient(label, i, result[i], inputs_[edge]);
+      if (edges[edge].function)
+        out[edge] =
+            checked_gradient(label, i, result[i], inputs_[edge].sizes, inputs_[edge].options);
     }
   }
 }

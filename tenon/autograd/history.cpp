@@ -41,12 +41,12 @@ struct CopySlices final : NodeWith<0> {
     fn->slices = this;
   }
   ~CopySlices() override { fn->slices = nullptr; }
-  const char* name() const override { return "CopySlices"; }
+  std::string name() const override { return "CopySlices"; }
   void release_saved() override {
     fn->release_saved();
     fn->released = true;
   }
-  void apply(Tensor* grads, Tensor* out) override {
+  void run(Tensor* grads, Tensor* out) override {
     if (!grads[0].defined()) return;
     const Tensor plain = empty_strided(base.sizes, base.strides, options);
     Tensor result = batching::writable_for(plain, TensorList(grads, 1));
@@ -54,7 +54,7 @@ struct CopySlices final : NodeWith<0> {
     Tensor slice = result.as_strided(view.sizes, view.strides, view.offset - base.offset);
     Tensor inner[1] = {slice.clone()};
     std::vector<Tensor> parts(fn->n_edges);
-    fn->apply(inner, parts.data());
+    fn->run(inner, parts.data());
     if (at < fn->n_edges && parts[at].defined())
       slice.copy_(parts[at]);
     else
@@ -81,8 +81,8 @@ void move_retained(AutogradMeta& m, core::TensorImpl* impl, Node& to, uint32_t o
 
 // The node of an in-place op whose result is piecewise constant in self (comparisons, logic).
 struct ZeroBackward final : NodeWith<1> {
-  const char* name() const override { return "ZeroBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "ZeroBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     if (grads[0].defined()) out[0] = zeros_like(grads[0]);
   }
 };

@@ -12,8 +12,8 @@ using autograd::NodeWith;
 
 // Its results are the slices of one tensor.
 struct UnstackBackward final : NodeWith<1> {
-  const char* name() const override { return "UnstackBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "UnstackBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     std::vector<Tensor> parts(grads, grads + n_grads);
     for (Tensor& t : parts) {
       if (!t.defined()) t = zeros(slice.sizes(), slice.options());
@@ -31,8 +31,8 @@ struct UnstackBackward final : NodeWith<1> {
 
 // Its edges are those of the slices.
 struct StackBackward final : NodeWith<0> {
-  const char* name() const override { return "StackBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "StackBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     if (!grads[0].defined()) return;
     TENON_CHECK(!twice || !autograd::recording(), Error,
                 "vmap: the gradient of an operator that is called slice by slice cannot be "

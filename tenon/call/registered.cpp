@@ -46,10 +46,10 @@ struct Kept {
 struct RegisteredBackward final : NodeWith<0> {
   explicit RegisteredBackward(const core::Op& o)
       : op(o), backward(core::get_op(core::registered(o)->backward)) {}
-  const char* name() const override { return op.name; }
+  std::string name() const override { return op.name; }
   void release_saved() override { kept.clear(); }
 
-  void apply(Tensor* grads, Tensor* out) override {
+  void run(Tensor* grads, Tensor* out) override {
     if (kept.empty() && released) {
       throw Error(core::join(
           op.name,

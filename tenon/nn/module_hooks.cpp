@@ -104,8 +104,8 @@ struct CallBorder : autograd::NodeWith<0> {
 
 struct ModuleOutputsBackward final : CallBorder {
   using CallBorder::CallBorder;
-  const char* name() const override { return "ModuleOutputsBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "ModuleOutputsBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     HookTensors& given = call->grad_output;
     given.assign(grads, grads + n_grads);
     if (const auto alive = call->module.lock()) {
@@ -123,8 +123,8 @@ struct ModuleOutputsBackward final : CallBorder {
 
 struct ModuleInputsBackward final : CallBorder {
   using CallBorder::CallBorder;
-  const char* name() const override { return "ModuleInputsBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "ModuleInputsBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     HookTensors given(grads, grads + n_grads);
     call->run(given);
     for (uint32_t i = 0; i < n_edges; ++i) {

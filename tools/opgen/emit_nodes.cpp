@@ -154,8 +154,8 @@ std::string declaration(const Definition& definition, const NodePlan& plan) {
   std::string name = node_name(definition);
   std::string out = "struct " + name + " final : NodeWith<" +
                     (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
-  out += "  const char* name() const override { return \"" + name + "\"; }\n";
-  out += "  void apply(Tensor* grads, Tensor* out) override;\n  void release_saved() override;\n";
+  out += "  std::string name() const override { return \"" + name + "\"; }\n";
+  out += "  void run(Tensor* grads, Tensor* out) override;\n  void release_saved() override;\n";
   for (const Saved& s : plan.saved) out += member(s);
   for (const Arg* a : plan.inputs) {
     if (a->type.list) out += "  uint32_t n_" + a->name + "_ = 0;\n";
@@ -167,7 +167,7 @@ std::string definition(const Definition& definition, const NodePlan& plan,
                        const std::string& own_path) {
   std::string name = node_name(definition);
   std::string out =
-      "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
+      "void " + name + "::run([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
   std::size_t n = definition.schema.results.size();
   std::string blocks, none;
   for (std::size_t k = 0; k < definition.grads.size(); ++k)

@@ -27,8 +27,8 @@ struct ReduceAddBackward final : autograd::NodeWith<1> {
     edges[0] = autograd::gradient_edge(original);
     n_grads = static_cast<uint32_t>(copies);
   }
-  const char* name() const override { return "ReduceAddBackward"; }
-  void apply(Tensor* grads, Tensor* out) override {
+  std::string name() const override { return "ReduceAddBackward"; }
+  void run(Tensor* grads, Tensor* out) override {
     for (uint32_t i = 0; i < n_grads; ++i) {
       if (!grads[i].defined()) continue;
       const Tensor here = grads[i].to(device);

@@ -47,11 +47,11 @@ class TENON_API AutogradContext {
   Node* node_ = nullptr;
 };
 
-// The node of such a function; `run` is the class's backward.
+// The node of such a function; `backward` is the class's backward.
 struct TENON_API FunctionNode final : NodeWith<0> {
   using Backward = variable_list (*)(AutogradContext*, variable_list);
-  const char* name() const override { return label.c_str(); }
-  void apply(Tensor* grads, Tensor* out) override;
+  std::string name() const override { return label; }
+  void run(Tensor* grads, Tensor* out) override;
   void release_saved() override;
   variable_list run_once(variable_list grads);
   // Counts the writes to what forward marked as dirty, and refuses what cannot be recorded.
@@ -61,7 +61,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
 
   std::string label;
   AutogradContext ctx;
-  Backward run = nullptr;
+  Backward backward = nullptr;
   bool once = false;  // backward cannot be differentiated
   std::vector<uint32_t>
       edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
@@ -89,7 +89,7 @@ struct Function {
     using Result = std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))>;
     auto node = core::Ref<FunctionNode>::adopt(new FunctionNode);
     node->label = demangled(typeid(X).name());
-    node->run = [](AutogradContext* c, variable_list g) -> variable_list {
+    node->backward = [](AutogradContext* c, variable_list g) -> variable_list {
       return X::backward(c, std::move(g));
     };
     node->once = IsOnceDifferentiable<X>::value;
@@ -136,6 +136,10 @@ struct Function {
 };
 
 TENON_API std::string demangle(const char* name);
+// The gradient in that shape and dtype; Error if it cannot be brought to them, or is on another
+// device.
+Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g,
+                        IntArrayRef sizes, const TensorOptions& options);
 template <class T>
 std::string Function<T>::demangled(const char* name) {
   return demangle(name);

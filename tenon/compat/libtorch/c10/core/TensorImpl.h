@@ -6,6 +6,9 @@
 
 #include "tenon/core/tensor_impl.h"
 
+namespace tenon {
+using core::TensorImpl;
+}
 namespace c10 {
 using ::tenon::core::TensorImpl;
 }
