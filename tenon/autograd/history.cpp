@@ -112,6 +112,10 @@ bool is_current(const core::TensorImpl& view) {
 // once base_version says so.
 void renew_history(const Tensor& view) {
   core::TensorImpl& impl = *view.unsafeGetTensorImpl();
+  TENON_CHECK(!(impl.flags & core::kInferenceView), Error,
+              "A view was created in inference mode and its base or another view of its base has "
+              "been modified inplace: it has no gradient; make the view again outside of "
+              "InferenceMode");
   const uint32_t version = impl.version();
   const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
   const Tensor fresh =
@@ -150,8 +154,9 @@ void set_view(const Tensor& view, const Tensor& of) {
   if (TENON_UNLIKELY(source.flags & core::kInference)) return;  // never part of a recording
   v.base = source.base ? source.base : core::Impl::share(&source);
   v.base_version = v.version();
-  v.flags |= core::kIsView | (source.flags & core::kRefusesWrites);
+  v.flags |= core::kIsView | (source.flags & (core::kRefusesWrites | core::kInferenceView));
   if (!recording()) v.flags |= core::kRefusesWrites;
+  if (t_mode & kInferenceMode) v.flags |= core::kInferenceView;
 }
 
 void check_inplace(int id, const Tensor& self) {
@@ -173,6 +178,11 @@ void check_written(const char* caller, const Tensor& self) {
     throw Error(
         core::join(caller, ": ", itself ? "" : "a view of ",
                    "a leaf Variable that requires grad is being used in an in-place operation"));
+  }
+  if (impl.flags & core::kInferenceView) {
+    throw Error(core::join(caller,
+                           ": A view was created in inference mode and is being modified inplace "
+                           "while its base requires grad; make the view outside of InferenceMode"));
   }
   if (impl.flags & core::kRefusesWrites) {
     throw Error(core::join(caller,
@@ -246,8 +256,11 @@ void zero_history(const Tensor& self) {
 void refuse_tracked(int id, const char* arg, const Tensor& t) {
   if (recording() && t.requires_grad()) {
     const char* op = core::op_at(id).name;
-    core::throw_of(op, Error(core::join(op, ": out= does not support differentiation but argument ",
-                                        arg, " requires grad")));
+    core::throw_of(op,
+                   Error(core::join(op,
+                                    ": functions with out=... arguments don't support automatic "
+                                    "differentiation, but one of the arguments requires grad: ",
+                                    arg)));
   }
 }
 
@@ -330,7 +343,11 @@ namespace tenon {
 using autograd::AutogradMeta;
 using autograd::meta;
 
+// A view that was made under InferenceMode has no history; after a write its base's would be asked
+// for, which grad_fn refuses.
 bool Tensor::view_requires_grad() const {
+  if (impl_->flags & core::kInferenceView)
+    return autograd::base_tracked(*impl_) && !autograd::is_current(*impl_);
   return autograd::base_tracked(*impl_) && grad_fn() != nullptr;
 }
 

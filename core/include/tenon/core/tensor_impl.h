@@ -27,9 +27,10 @@ enum ImplFlags : uint8_t {
   kIsView = 2,     // shares the storage of `base`
   kInference = 4,  // made under InferenceMode
   kWrappedNumber = 8,
-  kRefusesWrites = 16,  // a view made without recording
-  kBatched = 32,        // one slice of many at once: see Batch
-  kPacked = 64,         // stands for a saved tensor that a hook has packed
+  kRefusesWrites = 16,   // a view made without recording
+  kBatched = 32,         // one slice of many at once: see Batch
+  kPacked = 64,          // stands for a saved tensor that a hook has packed
+  kInferenceView = 128,  // a view made under InferenceMode, with kRefusesWrites
 };
 
 // The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The
