@@ -57,7 +57,8 @@ void TensorData::ragged(const TensorData& other, int64_t depth) const {
                               depth + static_cast<int64_t>(at), ", got ", items(other.sizes_, "")));
 }
 
-TensorData::TensorData(const std::vector<bool>& v) : leaf_(false), type_(ScalarType::Bool) {
+TensorData::TensorData(const std::vector<bool>& v)
+    : leaf_(false), array_(true), type_(ScalarType::Bool) {
   for (bool b : v) items_.push_back(TensorData(b));
   sizes_ = {static_cast<int64_t>(v.size())};
 }
@@ -85,15 +86,41 @@ void TensorData::write(char*& at, ScalarType dtype) const {
 
 std::string TensorData::text() const {
   if (leaf_) {
-    const double v = scalar_.isComplex() ? 0 : scalar_.to<double>();
     std::ostringstream out;
-    scalar_.isComplex() ? out << scalar_.to<core::complex<double>>() : out << v;
+    if (scalar_.isComplex())
+      out << scalar_.to<core::complex<double>>();
+    else if (scalar_.isFloatingPoint())
+      out << scalar_.to<double>();
+    else
+      out << scalar_.to<int64_t>();
     return std::move(out).str();
   }
   std::string out = "{";
   for (const TensorData& i : items_) out += (out.size() > 1 ? ", " : "") + i.text();
   return out + "}";
 }
+
+namespace {
+void check_kind(bool is, const char* name) {
+  TENON_CHECK(is, ValueError, "tensor: Can only call `", name,
+              "()` on a TensorDataContainer that has `is_", name, "() == true`");
+}
+}  // namespace
+
+const Scalar& TensorData::scalar() const {
+  check_kind(is_scalar(), "scalar");
+  return scalar_;
+}
+const std::vector<TensorData>& TensorData::init_list() const {
+  check_kind(is_init_list(), "init_list");
+  return items_;
+}
+Tensor TensorData::tensor() const {
+  check_kind(is_tensor(), "tensor");
+  return make({});
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorData& v) { return out << v.text(); }
 
 namespace {
 // float for Float: as C++ writes it, which is how libtorch's error names it.

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "tenon/custom_class_holder.h"
 #include "tenon/ops.h"
@@ -266,6 +267,16 @@ bool equal_dicts(const ivalue::Dict& a, const ivalue::Dict& b) {
 
 }  // namespace
 
+IValue IValue::equals(const IValue& o) const {
+  if (isTensor() && o.isTensor()) return toTensor().eq(o.toTensor());
+  return *this == o;
+}
+
+std::size_t IValue::use_count() const noexcept {
+  if (isTensor()) return u_.t.defined() ? u_.t.use_count() : 1;
+  return counted() ? u_.p->use_count() : 1;
+}
+
 bool IValue::operator==(const IValue& o) const {
   if (isScalar() && o.isScalar()) {
     if (isDouble() || o.isDouble()) return toScalar().to<double>() == o.toScalar().to<double>();
@@ -481,21 +492,37 @@ struct Future::State {
   bool done = false;
   IValue value;
   std::exception_ptr error;
+  std::vector<std::function<void(Future&)>> callbacks;
+
+  // What is to be called now that f has set the value or the error.
+  template <class F>
+  std::vector<std::function<void(Future&)>> complete(F&& f) {
+    const std::lock_guard lock(mutex);
+    f();
+    done = true;
+    changed.notify_all();
+    return std::exchange(callbacks, {});
+  }
 };
 
 Future::Future() : state_(std::make_unique<State>()) {}
 Future::~Future() = default;
 void Future::markCompleted(IValue v) {
-  const std::lock_guard lock(state_->mutex);
-  state_->value = std::move(v);
-  state_->done = true;
-  state_->changed.notify_all();
+  for (const auto& f : state_->complete([&] { state_->value = std::move(v); })) f(*this);
 }
 void Future::setError(std::exception_ptr e) {
+  for (const auto& f : state_->complete([&] { state_->error = std::move(e); })) f(*this);
+}
+void Future::addCallback(std::function<void(Future&)> f) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->done) return state_->callbacks.push_back(std::move(f));
+  }
+  f(*this);
+}
+bool Future::hasError() const {
   const std::lock_guard lock(state_->mutex);
-  state_->error = std::move(e);
-  state_->done = true;
-  state_->changed.notify_all();
+  return state_->error != nullptr;
 }
 bool Future::completed() const {
   const std::lock_guard lock(state_->mutex);

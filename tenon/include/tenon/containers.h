@@ -58,6 +58,7 @@ class Element {
  public:
   explicit Element(IValue& at) : at_(&at) {}
   operator T() const { return at_->to<T>(); }
+  T get() const { return at_->to<T>(); }
   const Element& operator=(T v) const {
     *at_ = IValue(std::move(v));
     return *this;
@@ -212,6 +213,7 @@ class List {
     return List(core::Ref<ivalue::List>::adopt(new ivalue::List(list_->element, items())));
   }
   bool is(const List& o) const noexcept { return list_ == o.list_; }
+  size_type use_count() const noexcept { return list_.use_count(); }
   friend bool operator==(const List& a, const List& b) { return IValue(a) == IValue(b); }
   const jit::TypePtr& elementType() const noexcept { return list_->element; }
   const core::Ref<ivalue::List>& ref() const noexcept { return list_; }
@@ -311,6 +313,7 @@ class Dict {
     return out;
   }
   bool is(const Dict& o) const noexcept { return dict_ == o.dict_; }
+  std::size_t use_count() const noexcept { return dict_.use_count(); }
   friend bool operator==(const Dict& a, const Dict& b) { return IValue(a) == IValue(b); }
   const jit::TypePtr& keyType() const noexcept { return dict_->key; }
   const jit::TypePtr& valueType() const noexcept { return dict_->value; }

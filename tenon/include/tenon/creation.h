@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,20 +20,20 @@ namespace detail {
 // length.
 class TENON_API TensorData {
   template <class T>
-  static constexpr bool is_scalar =
+  static constexpr bool kScalar =
       std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
       std::is_same_v<T, core::complex<float>> || std::is_same_v<T, core::complex<double>> ||
       std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
  public:
-  template <class T, class = std::enable_if_t<is_scalar<T>>>
+  template <class T, class = std::enable_if_t<kScalar<T>>>
   TensorData(T v) : leaf_(true), scalar_(v), type_(CppTypeToScalarType_of<T>()) {}
   TensorData(std::initializer_list<TensorData> items);
-  template <class T, class = std::enable_if_t<is_scalar<T>>>
+  template <class T, class = std::enable_if_t<kScalar<T>>>
   TensorData(const std::vector<T>& v) : TensorData(ArrayRef<T>(v.data(), v.size())) {}
   TensorData(const std::vector<bool>& v);
-  template <class T, class = std::enable_if_t<is_scalar<T>>>
-  TensorData(ArrayRef<T> v) : leaf_(false), type_(CppTypeToScalarType_of<T>()) {
+  template <class T, class = std::enable_if_t<kScalar<T>>>
+  TensorData(ArrayRef<T> v) : leaf_(false), array_(true), type_(CppTypeToScalarType_of<T>()) {
     items_.reserve(v.size());
     for (const T& x : v) items_.push_back(TensorData(x));
     sizes_ = {static_cast<int64_t>(v.size())};
@@ -40,6 +41,18 @@ class TENON_API TensorData {
   Tensor make(const TensorOptions& options) const;
   // In braces, as the program wrote it.
   std::string text() const;
+
+  // By the names of libtorch's TensorDataContainer: a scalar, a list in braces, or what a vector or
+  // an array gave. ValueError where it is of another kind.
+  bool is_scalar() const noexcept { return leaf_; }
+  bool is_init_list() const noexcept { return !leaf_ && !array_; }
+  bool is_tensor() const noexcept { return array_; }
+  const Scalar& scalar() const;
+  const std::vector<TensorData>& init_list() const;
+  Tensor tensor() const;
+  IntArrayRef sizes() const noexcept { return sizes_; }
+  ScalarType scalar_type() const noexcept { return type_; }
+  Tensor convert_to_tensor(const TensorOptions& options) const { return make(options); }
 
  private:
   template <class T>
@@ -63,11 +76,14 @@ class TENON_API TensorData {
   [[noreturn]] void ragged(const TensorData& other, int64_t depth) const;
 
   bool leaf_;
+  bool array_ = false;
   Scalar scalar_;
   ScalarType type_;
   std::vector<int64_t> sizes_;
   std::vector<TensorData> items_;
 };
+using TensorDataContainer = TensorData;
+TENON_API std::ostream& operator<<(std::ostream& out, const TensorData& v);
 }  // namespace detail
 
 // tensor(1.5), tensor({1, 2}), tensor({{1., 2.}, {3., 4.}}), tensor(std::vector<float>{...}).

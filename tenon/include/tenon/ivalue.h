@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <new>
@@ -128,6 +129,10 @@ class TENON_API IValue {
   IValue(double v) noexcept : tag_(Tag::Double) { u_.d = v; }
   IValue(float v) noexcept : IValue(static_cast<double>(v)) {}
   IValue(std::complex<double> v);
+  template <class T>
+  IValue(const std::complex<T>& v) : IValue(std::complex<double>(v)) {}
+  template <class T>
+  IValue(const core::complex<T>& v) : IValue(std::complex<double>(v.real(), v.imag())) {}
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   IValue(T v) noexcept : tag_(Tag::Int) {
     u_.i = static_cast<int64_t>(v);
@@ -199,6 +204,16 @@ class TENON_API IValue {
   bool isFuture() const noexcept { return tag_ == Tag::Future; }
   bool isEnum() const noexcept { return tag_ == Tag::Enum; }
   bool isCapsule() const noexcept { return tag_ == Tag::Capsule; }
+  // Kinds of libtorch that no value here is of.
+  bool isBlob() const noexcept { return false; }
+  bool isStream() const noexcept { return false; }
+  bool isStorage() const noexcept { return false; }
+  bool isQuantizer() const noexcept { return false; }
+  bool isRRef() const noexcept { return false; }
+  bool isPyObject() const noexcept { return false; }
+  bool isSymInt() const noexcept { return false; }
+  bool isSymFloat() const noexcept { return false; }
+  bool isSymBool() const noexcept { return false; }
   bool isCustomClass() const noexcept;  // an object of a class of C++
   // Of a list: by its element type.
   bool isIntList() const noexcept;
@@ -273,6 +288,11 @@ class TENON_API IValue {
   // element.
   bool operator==(const IValue& o) const;
   bool operator!=(const IValue& o) const { return !(*this == o); }
+  // `==` of Python as a value: for tensors a tensor.
+  IValue equals(const IValue& o) const;
+  // Itself, as an element of a list is one.
+  const IValue& get() const noexcept { return *this; }
+  std::size_t use_count() const noexcept;  // 1 for what is not shared
   // Containers and tensors are copied all through; what was shared inside stays shared.
   IValue deepcopy() const;
 
@@ -414,6 +434,10 @@ class TENON_API Future final : public Boxed {
   void markCompleted(IValue v);
   void setError(std::exception_ptr e);
   bool completed() const;
+  bool hasError() const;
+  bool hasValue() const { return completed() && !hasError(); }
+  // Called with the future once it is completed, by the thread that completes it; at once if it is.
+  void addCallback(std::function<void(Future&)> f);
   void wait();            // until it is completed
   const IValue& value();  // waits; throws what setError was given
   jit::TypePtr element;

@@ -34,6 +34,8 @@ class TENON_API Stream {
  public:
   // Any stream of the plugin's own making, null: the default one.
   Stream(Device device, tn_stream* stream);
+  enum Default { DEFAULT };
+  Stream(Default /*tag*/, Device device) : Stream(device, nullptr) {}
   Device device() const { return device_; }
   DeviceType device_type() const { return device_.type(); }
   DeviceIndex device_index() const { return device_.index(); }

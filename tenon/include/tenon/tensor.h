@@ -56,7 +56,9 @@ class DataPtr {
 // The memory of a tensor, for questions about sharing.
 class TENON_API Storage {
  public:
+  Storage() = default;  // of no memory
   explicit Storage(core::Ref<core::Storage> s) : s_(std::move(s)) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(s_); }
   void* data() const {
     s_->expose();
     return s_->data;

@@ -214,6 +214,9 @@ class TENON_API Generator {
   void set_state(const Tensor& state);
   Generator clone() const;
   core::GeneratorImpl* unsafeGetGeneratorImpl() const { return impl_.get(); }
+  const core::Ref<core::GeneratorImpl>& getIntrusivePtr() const { return impl_; }
+  // For a program that draws several times in one go; Tenon's own draws do not wait for it.
+  std::mutex& mutex() const { return impl("mutex").mutex(); }
   bool operator==(const Generator& o) const { return impl_ == o.impl_; }
 
  private:

@@ -53,7 +53,10 @@ class TENON_API Scalar {
   // type an imaginary part.
   template <class T>
   T to() const {
-    if constexpr (core::is_complex_v<T>) {
+    if constexpr (std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>) {
+      return to<core::complex<typename T::value_type>>();
+    } else if constexpr (core::is_complex_v<T>) {
       using R = typename T::value_type;
       return tag_ == TN_TAG_COMPLEX ? T(static_cast<R>(c_[0]), static_cast<R>(c_[1])) : T(to<R>());
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -95,7 +98,10 @@ class TENON_API Scalar {
   Scalar conj() const {
     return tag_ == TN_TAG_COMPLEX ? Scalar(core::complex<double>(c_[0], -c_[1])) : *this;
   }
-  bool equal(double v) const { return toComplexDouble() == core::complex<double>(v); }
+  template <class T>
+  bool equal(T v) const {
+    return toComplexDouble() == core::complex<double>(v);
+  }
 
   // That of a complex number points into this object.
   tn_value abi() const {

@@ -39,6 +39,7 @@ class TENON_API Error : public std::exception {
   }
   const char* what_without_backtrace() const noexcept { return what(); }
   const std::string& msg() const noexcept { return message_; }
+  std::string backtrace() const { return {}; }  // by libtorch's name; none is recorded
   tn_status code() const noexcept { return code_; }
   // The operator that the program called, by its full name ("add.Tensor"); empty where the fault is
   // of no operator.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "tenon/runtime/device.h"
 #include "tenon/runtime/ref.h"
@@ -27,12 +28,14 @@ class TENON_API GeneratorImpl : public RefCounted {
   // Thread-safe.
   tn_generator reserve(uint64_t words);
   const void* state() const { return state_; }  // tn_generator's
+  std::mutex& mutex() { return mutex_; }        // of programs
 
  private:
   Device device_;
   uint64_t seed_;
   uint64_t offset_ = 0;
   const void* state_ = nullptr;
+  std::mutex mutex_;
 };
 
 TENON_API GeneratorImpl& default_generator(Device d);

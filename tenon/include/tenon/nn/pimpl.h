@@ -17,12 +17,43 @@ inline constexpr bool is_holder_of<T, Contained, std::enable_if_t<is_module_hold
     std::is_same_v<typename T::ContainedType, Contained>;
 }  // namespace detail
 
+// What a holder's impl_ is: a shared_ptr<Contained> to those that derive from the holder. It keeps
+// a pointer to the base, as std::shared_ptr<Contained> would be instantiated for each of a hundred
+// layers in every file, which took a third of the time of nn.h.
+template <class Contained>
+class HeldModule {
+ public:
+  HeldModule() = default;
+  HeldModule(std::nullptr_t) {}
+  HeldModule(std::shared_ptr<Module> module) : module_(std::move(module)) {}
+  Contained* get() const { return static_cast<Contained*>(module_.get()); }
+  Contained* operator->() const { return get(); }
+  template <class C = Contained>
+  C& operator*() const {
+    return *get();
+  }
+  explicit operator bool() const noexcept { return module_ != nullptr; }
+  operator std::shared_ptr<Contained>() const {
+    return std::static_pointer_cast<Contained>(module_);
+  }
+  const std::shared_ptr<Module>& base() const noexcept { return module_; }
+  void reset() { module_.reset(); }
+  long use_count() const noexcept { return module_.use_count(); }
+  friend bool operator==(const HeldModule& p, std::nullptr_t) { return p.module_ == nullptr; }
+  friend bool operator!=(const HeldModule& p, std::nullptr_t) { return p.module_ != nullptr; }
+  friend bool operator==(const HeldModule& a, const HeldModule& b) {
+    return a.module_ == b.module_;
+  }
+  friend bool operator!=(const HeldModule& a, const HeldModule& b) { return !(a == b); }
+
+ private:
+  std::shared_ptr<Module> module_;
+};
+
 template <class Contained>
 class ModuleHolder : detail::ModuleHolderIndicator {
  protected:
-  // A pointer to the base: std::shared_ptr<Contained> would be instantiated for each of a hundred
-  // layers in every file, which took a third of the time of nn.h.
-  std::shared_ptr<Module> impl_;
+  HeldModule<Contained> impl_;
 
  public:
   using ContainedType = Contained;
@@ -36,8 +67,10 @@ class ModuleHolder : detail::ModuleHolderIndicator {
                                        (detail::is_holder_of<std::decay_t<Head>, Contained> ||
                                         std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
   explicit ModuleHolder(Head&& head, Tail&&... tail)
-      : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
-  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
+      : impl_(std::shared_ptr<Module>(
+            std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...))) {}
+  ModuleHolder(std::shared_ptr<Contained> module)
+      : impl_(std::shared_ptr<Module>(std::move(module))) {}
 
   explicit operator bool() const noexcept { return impl_ != nullptr; }
   Contained* operator->() { return get(); }
@@ -46,17 +79,17 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   const Contained& operator*() const { return *get(); }
   std::shared_ptr<Contained> ptr() const {
     check();
-    return std::static_pointer_cast<Contained>(impl_);
+    return impl_;
   }
   Contained* get() {
     check();
-    impl_->update_computed();
-    return static_cast<Contained*>(impl_.get());
+    impl_.base()->update_computed();
+    return impl_.get();
   }
   const Contained* get() const {
     check();
-    impl_->update_computed();
-    return static_cast<Contained*>(impl_.get());
+    impl_.base()->update_computed();
+    return impl_.get();
   }
   // C makes the return type depend on the call: containers have no forward().
   template <class... A, class C = Contained>

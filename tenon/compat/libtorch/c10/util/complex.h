@@ -7,9 +7,22 @@
 
 #include <cmath>
 #include <complex>
+#include <istream>
 #include <type_traits>
 
 #include "tenon/core/complex.h"
+
+namespace tenon::core {
+
+// "(1,2)", "(1)" or "1".
+template <class T>
+std::istream& operator>>(std::istream& in, complex<T>& z) {
+  std::complex<T> read;
+  if (in >> read) z = complex<T>(read);
+  return in;
+}
+
+}  // namespace tenon::core
 
 namespace c10 {
 
