@@ -174,15 +174,15 @@ void check_written(const char* caller, const Tensor& self) {
   const bool of_tracked = base_tracked(impl);
   if (!self.requires_grad() && !of_tracked) return;
   const bool itself = self.requires_grad() && self.is_leaf();
+  if (!itself && (impl.flags & core::kInferenceView)) {
+    throw Error(core::join(caller,
+                           ": A view was created in inference mode and is being modified inplace "
+                           "while its base requires grad; make the view outside of InferenceMode"));
+  }
   if (itself || (of_tracked && Tensor(impl.base).is_leaf())) {
     throw Error(
         core::join(caller, ": ", itself ? "" : "a view of ",
                    "a leaf Variable that requires grad is being used in an in-place operation"));
-  }
-  if (impl.flags & core::kInferenceView) {
-    throw Error(core::join(caller,
-                           ": A view was created in inference mode and is being modified inplace "
-                           "while its base requires grad; make the view outside of InferenceMode"));
   }
   if (impl.flags & core::kRefusesWrites) {
     throw Error(core::join(caller,
@@ -256,11 +256,11 @@ void zero_history(const Tensor& self) {
 void refuse_tracked(int id, const char* arg, const Tensor& t) {
   if (recording() && t.requires_grad()) {
     const char* op = core::op_at(id).name;
-    core::throw_of(op,
-                   Error(core::join(op,
-                                    ": functions with out=... arguments don't support automatic "
-                                    "differentiation, but one of the arguments requires grad: ",
-                                    arg)));
+    core::throw_of(op, Error(core::join(op,
+                                        ": out= does not support differentiation: functions with "
+                                        "out=... arguments don't support automatic "
+                                        "differentiation, but one of the arguments requires grad: ",
+                                        arg)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <typeinfo>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/autograd/anomaly.h"
 #include "tenon/autograd/function.h"
 #include "tenon/call/generated.h"
@@ -18,9 +19,21 @@ namespace {
 std::atomic<int64_t> g_live{0};
 thread_local bool t_deleting = false;
 thread_local Node* t_deferred = nullptr;
+// Nodes that programs hold and the graph does not any more.
+__thread Node* t_let_go __attribute__((tls_model("initial-exec")));
+__thread bool t_letting_go __attribute__((tls_model("initial-exec")));
 __thread uint64_t t_sequence_nr __attribute__((tls_model("initial-exec")));
-// Guards NodeHooks::held. Nothing is called under it.
-std::mutex g_held;
+core::LeafMutex g_held;  // guards NodeHooks::held
+
+// After the graph's last reference.
+void let_go(Node& n) noexcept {
+  std::shared_ptr<Node> last;
+  const std::lock_guard<core::LeafMutex> lock(g_held);
+  while (n.use_count() != 1) {  // held_by was called meanwhile
+    if (!n.drop()) return;
+  }
+  last = std::move(n.hooks->held);
+}
 
 void check_edge(const Node& of, const Edge& e) {
   TENON_CHECK(!e.function || e.input_nr < e.function->n_grads, Error, of.name(),
@@ -186,20 +199,27 @@ core::Ref<Node> Node::held_by(std::shared_ptr<Node> p) {
   if (!p) return {};
   Node* n = p.get();
   NodeHooks& own = n->hooks_for_write();
-  const std::lock_guard<std::mutex> lock(g_held);
+  const std::lock_guard<core::LeafMutex> lock(g_held);
   if (own.held) return core::Ref<Node>::share(n);
   own.held = std::move(p);
   return core::Ref<Node>::adopt(n);  // the reference that it was made with
 }
 
-// The last reference of the graph: the program's pointers decide how long the node lives.
+// The last reference of the graph: the program's pointers decide how long the node lives. What it
+// holds in turn waits on a list, as in deleteNode.
 void Node::end_hold() noexcept {
-  std::shared_ptr<Node> last;
-  const std::lock_guard<std::mutex> lock(g_held);
-  while (use_count() != 1) {  // held_by was called meanwhile
-    if (!drop()) return;
+  if (t_letting_go) {
+    deferred = t_let_go;
+    t_let_go = this;
+    return;
   }
-  last = std::move(hooks->held);
+  t_letting_go = true;
+  let_go(*this);
+  while (Node* next = t_let_go) {
+    t_let_go = next->deferred;
+    let_go(*next);
+  }
+  t_letting_go = false;
 }
 
 namespace {

@@ -8,7 +8,7 @@
 namespace tenon::autograd {
 namespace {
 
-// Names what keeps a tensor that is no result of its node.
+// Names what keeps the argument of a node.
 struct Keeper final : NodeWith<1> {
   std::string name() const override { return "SavedVariable"; }
   static Keeper& get() {

@@ -37,7 +37,7 @@ TEST(OwnOp, HasGradientsOfAnyOrder) {
   EXPECT_TRUE(autograd::gradcheck(f, {x}));
   EXPECT_TRUE(autograd::gradgradcheck(f, {x}));
   const Tensor y = call("acme::scale", {x, 3.0})[0];
-  EXPECT_STREQ(y.grad_fn()->name(), "acme::scale");
+  EXPECT_EQ(y.grad_fn()->name(), "acme::scale");
   y.sum().backward();
   EXPECT_THROW(y.sum().backward(), Error) << "its buffers are freed";
 }

@@ -104,6 +104,11 @@ TEST(OwnNodes, LongChainsOfSharedPointersEndWithoutRecursion) {
     EXPECT_EQ(g_alive, 200000);
   }
   EXPECT_EQ(g_alive, 0);
+  {
+    auto x = torch::tensor({1.}, torch::requires_grad());
+    for (int i = 0; i < 200000; ++i) x = record_power(x, 1, std::make_shared<PowerBackward>());
+  }
+  EXPECT_EQ(g_alive, 0);
 }
 
 struct SumAndDifference : Node {

@@ -43,7 +43,7 @@ TEST(InplaceViews, PassGradients) {
   Tensor w = make_matrix().requires_grad_(), scale = arange(6, TensorOptions(kFloat)).view({3, 2});
   Tensor y = w * 2;
   y.t_();
-  EXPECT_STREQ(y.grad_fn()->name(), w.mul(2).t().grad_fn()->name());
+  EXPECT_EQ(y.grad_fn()->name(), w.mul(2).t().grad_fn()->name());
   (y * scale).sum().backward();
   EXPECT_TRUE(equal(w.grad(), scale.t() * 2));
 

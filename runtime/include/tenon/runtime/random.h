@@ -35,7 +35,7 @@ class TENON_API GeneratorImpl : public RefCounted {
   uint64_t seed_;
   uint64_t offset_ = 0;
   const void* state_ = nullptr;
-  std::mutex mutex_;
+  std::mutex mutex_;  // fork: locked by programs alone
 };
 
 TENON_API GeneratorImpl& default_generator(Device d);
