@@ -34,6 +34,8 @@ Function::Function(std::string qualified_name, std::shared_ptr<Graph> graph, Fun
 
 Function::~Function() { delete plan_.load(); }
 
+std::size_t Function::num_inputs() const { return graph()->inputs().size(); }
+
 std::string_view Function::name() const noexcept {
   const std::string_view all = qualified_name_;
   const std::size_t dot = all.rfind('.');

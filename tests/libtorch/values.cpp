@@ -41,6 +41,26 @@ TEST(Values, KindsAndEquality) {
   EXPECT_EQ(v.use_count(), 1u);
 }
 
+TEST(Values, TextsTuplesAndFunctions) {
+  const c10::IValue text("text");
+  EXPECT_EQ(text.toString()->string(), "text");
+  EXPECT_EQ(c10::IValue(text).toString(), text.toString());
+  EXPECT_THROW((void)c10::IValue(1).toString(), c10::Error);
+  EXPECT_EQ(c10::ivalue::ConstantString::create("a")->string_view(), "a");
+  EXPECT_TRUE(text.isPtrType() && text.isSameIdentity(text));
+  EXPECT_FALSE(c10::IValue(1).isPtrType() || c10::IValue(torch::Tensor()).isPtrType());
+  const auto type = c10::TupleType::createNamed(std::nullopt, {"x", "n"},
+                                                {c10::TensorType::get(), c10::IntType::get()});
+  const c10::IValue named(c10::ivalue::Tuple::createNamed({torch::ones({1}), 2}, type));
+  EXPECT_EQ(named.toTuple()->elements()[1].toInt(), 2);
+  EXPECT_EQ(named.type()->fields(), (std::vector<std::string>{"x", "n"}));
+  const c10::impl::GenericList dtypes(c10::ScalarTypeType::get());
+  EXPECT_EQ(dtypes.elementType()->str(), "int");
+  const auto unit = torch::jit::compile("def f(x: int, y: int):\n  return x + y\n");
+  ASSERT_EQ(unit->get_functions().size(), 1u);
+  EXPECT_EQ(unit->get_functions()[0]->num_inputs(), 2u);
+}
+
 TEST(Values, ElementsOfLists) {
   c10::IValue v(std::vector<int64_t>{1, 2});
   auto list = v.toList();
@@ -155,6 +175,11 @@ TEST(Inference, ViewsOfTensorsWithAHistory) {
   {
     torch::NoGradGuard guard;
     second = view.view({6});
+  }
+  EXPECT_NE(error_of([&] { second.add_(1); }).find(made), std::string::npos);
+  {
+    torch::InferenceMode guard;
+    second = leaf.view({6});
   }
   EXPECT_NE(error_of([&] { second.add_(1); }).find(made), std::string::npos);
   base.add_(1);

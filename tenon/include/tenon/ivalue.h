@@ -204,6 +204,8 @@ class TENON_API IValue {
   bool isFuture() const noexcept { return tag_ == Tag::Future; }
   bool isEnum() const noexcept { return tag_ == Tag::Enum; }
   bool isCapsule() const noexcept { return tag_ == Tag::Capsule; }
+  // Whether copies share it: a tensor that is defined, a text, a container, ...
+  bool isPtrType() const noexcept { return isTensor() ? u_.t.defined() : counted(); }
   // Kinds of libtorch that no value here is of.
   bool isBlob() const noexcept { return false; }
   bool isStream() const noexcept { return false; }
@@ -242,6 +244,7 @@ class TENON_API IValue {
   std::complex<double> toComplexDouble() const;
   Scalar toScalar() const;
   const std::string& toStringRef() const;
+  core::Ref<ivalue::String> toString() const;  // shares the text
   std::string_view toStringView() const { return toStringRef(); }
   Device toDevice() const;
   ScalarType toScalarType() const { return static_cast<ScalarType>(toInt()); }
@@ -282,6 +285,7 @@ class TENON_API IValue {
 
   // The same object, or equal numbers, strings, None: `is` of Python.
   bool is(const IValue& o) const noexcept;
+  bool isSameIdentity(const IValue& o) const noexcept { return is(o); }
   // The container that a list, tuple, dictionary or object is a handle on; null for other values.
   const void* container() const noexcept;
   // `==` of Python: by value, containers by their elements. TypeError for tensors of more than one
@@ -340,8 +344,15 @@ namespace ivalue {
 
 struct String final : Boxed {
   explicit String(std::string v) : text(std::move(v)) {}
+  // By the names of libtorch's ConstantString.
+  static core::Ref<String> create(std::string v) {
+    return core::Ref<String>::adopt(new String(std::move(v)));
+  }
+  const std::string& string() const noexcept { return text; }
+  std::string_view string_view() const noexcept { return text; }
   const std::string text;
 };
+using ConstantString = String;
 
 struct Complex final : Boxed {
   explicit Complex(std::complex<double> v) : value(v) {}
@@ -388,6 +399,9 @@ struct TENON_API Tuple final : Boxed {
       : items(std::move(v)), type(std::move(t)) {}
   static core::Ref<Tuple> create(std::vector<IValue> v) {
     return core::Ref<Tuple>::adopt(new Tuple(std::move(v)));
+  }
+  static core::Ref<Tuple> createNamed(std::vector<IValue> v, jit::TypePtr t) {
+    return core::Ref<Tuple>::adopt(new Tuple(std::move(v), std::move(t)));
   }
   const std::vector<IValue>& elements() const noexcept { return items; }
   std::size_t size() const noexcept { return items.size(); }
@@ -456,6 +470,10 @@ TENON_API void set_element_types(const ElementTypes* types) noexcept;
 
 }  // namespace ivalue
 
+inline core::Ref<ivalue::String> IValue::toString() const {
+  if (TENON_UNLIKELY(tag_ != Tag::String)) wrong_kind("String");
+  return core::Ref<ivalue::String>::share(static_cast<ivalue::String*>(u_.p));
+}
 inline IValue::IValue(core::Ref<ivalue::List> v) noexcept : IValue(Tag::List, v.leak()) {}
 inline IValue::IValue(core::Ref<ivalue::Dict> v) noexcept : IValue(Tag::Dict, v.leak()) {}
 inline IValue::IValue(core::Ref<ivalue::Tuple> v) noexcept : IValue(Tag::Tuple, v.leak()) {}

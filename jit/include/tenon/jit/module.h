@@ -39,6 +39,7 @@ class TENON_API Method {
   std::string_view name() const { return function_->name(); }
   const std::shared_ptr<Graph>& graph() const { return function_->graph(); }
   Function& function() const { return *function_; }
+  std::size_t num_inputs() const { return function_->num_inputs(); }
 
  private:
   core::Ref<ivalue::Object> owner_;

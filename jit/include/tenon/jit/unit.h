@@ -33,6 +33,7 @@ class TENON_API Function {
   const std::shared_ptr<Graph>& graph() const { return ensure_defined().graph_; }
   void set_schema(FunctionSchema s) { schema_ = std::move(s); }
   SchemaView getSchema() const { return SchemaView(schema()); }
+  std::size_t num_inputs() const;  // of the graph; a method's self is one
   const std::string& doc_string() const noexcept { return doc_; }  // of classes of C++
   void set_doc_string(std::string text) { doc_ = std::move(text); }
   // Forgets the plan: no run may be in progress.
@@ -78,6 +79,7 @@ class TENON_API CompilationUnit : public std::enable_shared_from_this<Compilatio
   Function& get_function(std::string_view qualified_name) const;   // IndexError names the closest
   Function* add_function(std::unique_ptr<Function> f);  // ValueError if the name is taken
   std::vector<Function*> functions() const;
+  std::vector<Function*> get_functions() const { return functions(); }
   TypePtr find_type(std::string_view qualified_name) const;  // classes, named tuples, enums
   ClassTypePtr find_class(std::string_view qualified_name) const;
   void add_type(TypePtr t);

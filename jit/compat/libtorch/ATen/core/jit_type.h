@@ -5,6 +5,8 @@
 
 #include <torch/namespaces.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,10 @@ TENON_SINGLE_TYPE(BoolType, boolean)
 TENON_SINGLE_TYPE(NumberType, number)
 TENON_SINGLE_TYPE(StringType, string)
 TENON_SINGLE_TYPE(DeviceObjType, device)
+// A program sees dtypes, layouts and memory formats as numbers.
+TENON_SINGLE_TYPE(ScalarTypeType, integer)
+TENON_SINGLE_TYPE(LayoutType, integer)
+TENON_SINGLE_TYPE(MemoryFormatType, integer)
 #undef TENON_SINGLE_TYPE
 
 struct ListType {
@@ -70,6 +76,11 @@ struct OptionalType {
 };
 struct TupleType {
   static TypePtr create(std::vector<TypePtr> of) { return jit::Type::tuple(std::move(of)); }
+  static TypePtr createNamed(const std::optional<std::string>& name,
+                             const std::vector<std::string>& fields,
+                             const std::vector<TypePtr>& of) {
+    return jit::Type::named_tuple(name.value_or(""), fields, of);
+  }
 };
 
 }  // namespace tenon
