@@ -17,7 +17,8 @@ ExportedBuilder::ExportedBuilder(const Json& program, CompilationUnit& unit, Cla
       cls_(std::move(cls)),
       place_(std::move(place)),
       graph_(std::make_shared<Graph>()),
-      source_(std::make_shared<Source>()) {
+      source_(std::make_shared<Source>()),
+      graph_at_hand_(&graph_json_) {
   source_->file = "graph of the exported program";
 }
 

@@ -97,6 +97,7 @@ class ExportedBuilder {
   void bind_output(const Json& out, Value* v, Scope& s);
   std::vector<Value*> call(const std::string& target, NodeInputs inputs, Scope& s);
   std::vector<Value*> call_operator(const std::string& full_name, const NodeInputs& inputs);
+  std::optional<ScalarType> dtype_beside_tensors(const Type& number);
   void make_tensors(const FunctionSchema& schema, std::vector<Value*>& arguments);
   std::optional<std::vector<Value*>> bind_schema(const FunctionSchema& schema,
                                                  const NodeInputs& inputs);
@@ -170,6 +171,7 @@ class ExportedBuilder {
   SourceRange range_;
   int depth_ = 0;               // of graphs in graphs
   const Json* node_ = nullptr;  // at hand
+  const Json* graph_at_hand_;   // that has the node
   Names used_;                  // by nodes and as results, once somebody asked
   int64_t nodes_ = 0;
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of exported programs that take graphs: branches, loops, and regions with a mode of
 // their own. Graphs become blocks of prim::If and prim::Loop, or stand where they were called.
+#include <utility>
+
 #include "jit/formats/exported/build.h"
 #include "tenon/runtime/error.h"
 
@@ -49,7 +51,9 @@ std::vector<Value*> ExportedBuilder::inline_graph(const NodeInput& in,
     if (name) s.values[text_of(*name, "the name of an input")] = arguments[i];
   }
   ++depth_;
+  const Json* outside = std::exchange(graph_at_hand_, &graph);
   add_nodes(graph, s);
+  graph_at_hand_ = outside;
   --depth_;
   std::vector<Value*> out;
   for (const Json& each : list_of(member(graph, "outputs"), "outputs"))

@@ -298,19 +298,39 @@ bool numbers_for_tensors(const FunctionSchema& schema, const std::vector<Value*>
 
 }  // namespace
 
-// Beside tensors a number has no say in the dtype; among numbers alone reals are of the default
-// one.
+// Which dtype a number has as a tensor: beside tensors with dimensions it has no say, and has to be
+// exact, unless it is real and none of them has floats. The file says what they are.
+std::optional<ScalarType> ExportedBuilder::dtype_beside_tensors(const Type& number) {
+  const Json* all = find_member(*graph_at_hand_, "tensor_values");
+  std::optional<ScalarType> common;
+  bool points = true;  // none has dimensions
+  for (const Json& in : list_of(member(*node_, "inputs"), "inputs")) {
+    const Tagged given = tagged(member(in, "arg"), "an argument");
+    const bool optional = given.tag == "as_optional_tensor";
+    const Tagged t = optional ? tagged(given.value, "a tensor") : given;
+    if (t.tag != "as_tensor") continue;
+    const std::string& name = text_of(member(t.value, "name"), "the name of a value");
+    const Json* meta = all ? find_member(*all, name.c_str()) : nullptr;
+    if (!meta) return std::nullopt;
+    const ScalarType dtype = dtype_of(member(*meta, "dtype"));
+    common = common ? promote_types(*common, dtype) : dtype;
+    points = points && list_of(member(*meta, "sizes"), "sizes").empty();
+  }
+  const bool floats = common && (isFloatingType(*common) || isComplexType(*common));
+  if (number.is(TypeKind::Float) && !floats) return get_default_dtype();
+  const bool below = number.is(TypeKind::Bool) || floats || (common && common != kBool);
+  return points && below ? common : std::nullopt;
+}
+
 void ExportedBuilder::make_tensors(const FunctionSchema& schema, std::vector<Value*>& arguments) {
-  bool alone = true;
-  for (const Value* v : arguments) alone = alone && !v->type()->is(TypeKind::Tensor);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Value*& v = arguments[i];
     if (!is_number(*v->type()) || !takes_tensor(schema.arguments[i])) continue;
-    const bool real = v->type()->is(TypeKind::Float);
+    const std::optional<ScalarType> dtype = dtype_beside_tensors(*v->type());
     v = apply1("prim::NumToTensor.Scalar", {v});
-    if (alone && real)
-      v = apply1("aten::to.dtype", {v, constant(IValue(get_default_dtype())), constant(false),
-                                    constant(false), constant(IValue())});
+    if (dtype)
+      v = apply1("aten::to.dtype", {v, constant(IValue(*dtype)), constant(false), constant(false),
+                                    constant(IValue())});
   }
 }
 

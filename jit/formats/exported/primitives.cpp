@@ -20,6 +20,7 @@ const std::map<std::string, const char*>& renamed() {
       {"erf_inv", "aten::erfinv"},
       {"reshape", "aten::reshape"},
       {"rev", "aten::flip"},
+      {"scalar_tensor", "aten::scalar_tensor"},
       {"squeeze", "aten::squeeze.dims"},
       {"transpose", "aten::permute"},
       {"view_of_dtype", "aten::view.dtype"},

@@ -445,5 +445,33 @@ TEST(JitExported, EffectsComplexConstantsAndOut) {
   }
 }
 
+// data/make_numbers.py. A real scalar among integers is of the default dtype; among tensors
+// without dimensions it is of theirs.
+TEST(JitExported, ScalarsAmongIntegers) {
+  const auto [m, expected] = load_with_results("exported_numbers.pt2");
+  const IValue out = m.forward({tensor({0.5, -1.0, 2.0, 0.3}, kFloat)});
+  const auto& items = out.toTupleRef().items;
+  const ScalarType dtypes[] = {kFloat, kFloat, kFloat, kFloat, kInt, kFloat, kDouble, kFloat};
+  ASSERT_EQ(items.size(), std::size(dtypes));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    EXPECT_EQ(items[i].toTensor().scalar_type(), dtypes[i]) << i;
+    expect_values(items[i].toTensor(), expected[0][i]);
+  }
+}
+
+TEST(JitExported, LevelsAreTrained) {
+  const auto [m, expected] = load_with_results("exported_levels.pt2");
+  const Tensor x = tensor({{0.5, -1.0, 2.0, 0.3}, {1.5, 0.2, -0.75, -9.0}}, kFloat);
+  const IValue out = m.forward({x});
+  const auto& items = out.toTupleRef().items;
+  ASSERT_EQ(items.size(), expected[0].size());
+  for (std::size_t i = 0; i < items.size(); ++i) expect_values(items[i].toTensor(), expected[0][i]);
+  const Tensor weights = arange(8, kFloat).reshape({2, 4});
+  (items[0].toTensor().square().sum() + (items[1].toTensor() * weights).sum()).backward();
+  std::size_t i = 0;
+  for (const char* name : {"scale", "zero", "scales", "zeros"})
+    expect_values(m.attr(name).toTensor().grad(), expected[1][i++]);
+}
+
 }  // namespace
 }  // namespace tenon::jit
