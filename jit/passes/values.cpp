@@ -112,6 +112,12 @@ bool may_give_sizes_by_data(const Node& n) {
   return kNames.count(n.kind()) != 0 || (n.is("aten::where") && n.inputs().size() == 1);
 }
 
+IValue new_object(const Node& n) {
+  const auto cls = std::static_pointer_cast<const ClassType>(n.output()->type());
+  return core::Ref<ivalue::Object>::adopt(
+      new ivalue::Object(cls->self(), cls->attributes().size()));
+}
+
 bool is_instance(const Node& n, const IValue& v) {
   const auto& types = std::get<std::vector<TypePtr>>(n.attribute("types"));
   return std::any_of(types.begin(), types.end(),

@@ -33,6 +33,8 @@ TENON_API bool may_give_sizes_by_data(const Node& n);
 
 // What a prim::isinstance gives for the value.
 TENON_API bool is_instance(const Node& n, const IValue& v);
+// What prim::CreateObject makes: of the class, with attributes that nothing has set.
+TENON_API IValue new_object(const Node& n);
 
 // The input that the schema calls `argument`; null if it has none.
 Value* argument(const Node& n, std::string_view argument);

@@ -99,7 +99,6 @@ class Frame {
   void dict_construct(const Instruction& i);
   void get_attribute(const Instruction& i);
   void set_attribute(const Instruction& i);
-  void create_object(const Instruction& i);
   void is_instance_of(const Instruction& i);
   void call_method(const Instruction& i);
   void fork(const Instruction& i);
@@ -223,12 +222,6 @@ void Frame::set_attribute(const Instruction& i) {
     object.setAttr(i.node->s("name"), in(i, 1));
 }
 
-void Frame::create_object(const Instruction& i) {
-  const auto cls = std::static_pointer_cast<const ClassType>(i.node->output()->type());
-  out(i, 0) =
-      core::Ref<ivalue::Object>::adopt(new ivalue::Object(cls->self(), cls->attributes().size()));
-}
-
 void Frame::is_instance_of(const Instruction& i) { out(i, 0) = is_instance(*i.node, in(i, 0)); }
 
 void Frame::fork(const Instruction& i) {
@@ -315,7 +308,7 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
       set_attribute(i);
       return at + 1;
     case OpCode::CreateObject:
-      create_object(i);
+      out(i, 0) = new_object(*i.node);
       return at + 1;
     case OpCode::IsInstance:
       is_instance_of(i);

@@ -264,7 +264,7 @@ TEST(ExportProgram, WhatItCannotHoldIsTold) {
   };
   test::expect_words(refusal("    return x + int(bool(x.sum() > 0))\n"),
                      {"export_program: cannot write aten::Int: its result depends on data"});
-  test::expect_words(refusal("    xs: List[float] = x.tolist()\n    return x * xs[0]\n"),
+  test::expect_words(refusal("    xs: List[float] = x[x > 0].tolist()\n    return x * xs[0]\n"),
                      {"cannot write prim::tolist", "depends on data", "<--- HERE"});
   EXPECT_FALSE(std::filesystem::exists(path));
   const Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x\n");
@@ -308,6 +308,87 @@ def forward(self, x: Tensor):
     return y, torch.arange(n + 1), x * part, torch.full([2], int(x.sum().long()))
 )");
   expect_same(m, {tensor({1.0, 2.0, 3.5}), tensor({1.0, 1.0, 0.0})});
+}
+
+TEST(ExportProgram, ListsOfNumbersThatATensorHoldsAreReadInEachRun) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    at: List[int] = x.to(torch.int64)[:3].tolist()
+    reals: List[float] = x.to(torch.float64).tolist()
+    return torch.zeros(at[0:2]), x[at[2]] * at[1], x * reals[3]
+)");
+  expect_same(m, {tensor({1.0, 2.0, 3.0, 0.5}), tensor({3.0, 1.0, 0.0, 4.5})});
+}
+
+TEST(ExportProgram, BranchesAndLoopsByDataWriteToTensors) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    kept = torch.zeros_like(x)
+    if bool(x.sum() > 0):
+        kept[0] = 5
+        own = x.clone()
+        own += 1
+    else:
+        own = x * 2
+        kept[1:].sub_(own[1:])
+    for value in torch._unique2(x, True, False, False)[0]:
+        at, = torch.where(x == value)
+        kept[at] += value * at.numel()
+    count = 0
+    while bool(kept.sum() < 50):
+        kept.abs_().mul_(2).add_(1)
+        count += 1
+    return kept, own, x * count
+)");
+  expect_same(m, {tensor({1.0, 2.0, 2.0, 0.5}), tensor({-3.0, -3.0, -3.0, -3.0}),
+                  tensor({-3.0, -1.0, 0.0, 1.5})});
+}
+
+TEST(ExportProgram, BranchesByDataGiveTensorsOfOtherSizes) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    chosen = x[x > 0]
+    if chosen.numel() == 0:
+        y = torch.zeros([0])
+    else:
+        y = chosen * 2 - chosen.max()
+    return y.sum(), torch.ones([4]) * y.numel()
+)");
+  expect_same(m, {tensor({1.0, 2.0, -2.0, 0.5}), tensor({-3.0, -3.0, -3.0, -3.0}),
+                  tensor({-3.0, -1.0, 0.0, 1.5})});
+}
+
+TEST(ExportProgram, AttributesThatTheProgramSetsAreValues) {
+  Module m("__torch__.Program");
+  m.register_attribute("seen", Type::boolean(), false);
+  m.register_attribute("levels", Type::list(Type::tensor()),
+                       IValue(std::vector<Tensor>{zeros({})}));
+  m.define(R"(
+def build(self, x: Tensor):
+    self.levels = [x]
+    for i in range(2):
+        x = x * 2
+        self.levels.append(x)
+def forward(self, x: Tensor):
+    if not self.seen:
+        self.seen = True
+    self.build(x)
+    return torch.stack(self.levels[::-1]), torch.cat([self.levels[1]] * 3)
+)");
+  expect_same(m, {tensor({1.0, 2.0}), tensor({-3.0, 1.0})});
+}
+
+TEST(ExportProgram, TensorsThatAttributesKeepForTheNextCallAreRefused) {
+  Module m("__torch__.Program");
+  m.register_attribute("state", Type::tensor(), zeros({2}));
+  m.define(R"(
+def forward(self, x: Tensor):
+    self.state = self.state + x
+    return self.state
+)");
+  test::expect_words(
+      test::text_of([&] { export_program(m, {ones({2})}, path_of("tenon_state")); }),
+      {"cannot write prim::SetAttr", "attribute 'state' for the next call", "make it a buffer"});
 }
 
 TEST(ExportProgram, BoolsByDataAreJoined) {

@@ -58,6 +58,25 @@ bool ProgramWriter::visit_value(const Node& n) {
   return true;
 }
 
+// t.tolist() of a tensor whose one dimension does not vary: a number for each element.
+bool ProgramWriter::visit_values(const Node& n) {
+  if (!n.is("prim::tolist")) return false;
+  const Item& tensor = at(n.input(0));
+  const std::vector<Stack> runs = call(n);
+  if (tensor.example.toTensor().dim() != 1 || has_sizes_by_data(tensor)) return false;
+  const auto& values = runs[0].at(0).toListRef().items;
+  for (const Stack& run : runs)
+    if (run.at(0).toListRef().items.size() != values.size()) return false;
+  std::vector<const Item*> parts;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const Item* one = emit("aten::select.int",
+                           {&tensor, make(int64_t{0}, true), make(static_cast<int64_t>(k), true)});
+    parts.push_back(number_in_tensor(*one, values[k]));
+  }
+  items_[n.output()] = construct(parts, *n.output()->type());
+  return true;
+}
+
 // A bool that a tensor holds, or that follows from numbers which tensors hold.
 bool ProgramWriter::is_by_data(const Item& condition) const {
   return condition.truth ||
@@ -85,8 +104,9 @@ ProgramWriter::Part ProgramWriter::visit_side(const Block& side,
 void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   for (const std::size_t side : {0, 1})
     if (raises(*n.blocks()[side])) return visit_taken(n, *n.blocks()[1 - side]);
-  if (writes(*n.blocks()[0]) || writes(*n.blocks()[1]))
-    refuse(n, "a branch by data writes to a tensor or a list");
+  const auto writes_any = [&] { return writes(*n.blocks()[0]) || writes(*n.blocks()[1]); };
+  if (writes_any()) carry_writes(const_cast<Node&>(n));
+  if (writes_any()) refuse(n, "a branch by data writes to a tensor or a list");
   const Json predicate =
       condition.truth ? tensor_argument(*condition.truth) : number_argument(condition);
   std::vector<const Item*> yes, no;
@@ -95,12 +115,14 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   std::vector<const Item*> ends;
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
     std::vector<Stack> runs(std::max({condition.runs(), yes[k]->runs(), no[k]->runs()}));
+    const bool varies = yes[k]->sizes_by_data || no[k]->sizes_by_data;
     for (std::size_t r = 0; r < runs.size(); ++r) {
-      check_same_kind(n, yes[k]->in_run(r), no[k]->in_run(r));
+      check_same_kind(n, yes[k]->in_run(r), no[k]->in_run(r), varies);
       runs[r].push_back((condition.in_run(r).toBool() ? yes : no)[k]->in_run(r));
     }
     Item* made = result_of_run(runs, 0);
-    made->sizes_by_data = yes[k]->sizes_by_data || no[k]->sizes_by_data;
+    made->sizes_by_data = varies;
+    if (varies) note_unknown_sizes(*made);
     add_tensor("cond_result", *made);
     outputs.push_back(tensor_argument(*made));
     ends.push_back(made);

@@ -50,6 +50,7 @@ const ProgramWriter::Item* ProgramWriter::go_on(const Node& n, const Item& turn,
 
 void ProgramWriter::visit_data_loop(const Node& n) {
   const Block& body = *n.blocks()[0];
+  if (writes(body)) carry_writes(const_cast<Node&>(n));
   if (writes(body)) refuse(n, "a loop by data or varying sizes writes to a tensor or a list");
   const Item& most = at(n.input(0));
   const bool endless = most.constant && most.example.toInt() == INT64_MAX;

@@ -32,20 +32,51 @@ bool ProgramWriter::is_of_part(const Value& v, const Block& part) {
                      [](const jit::Argument& a) { return a.alias.set.empty(); });
 }
 
-bool ProgramWriter::writes(const Block& b) {
-  const auto nodes = b.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node* n) {
-    if (n->op && std::any_of(n->op->schema.arguments.begin(), n->op->schema.arguments.end(),
-                             [](const jit::Argument& a) { return a.alias.write; }))
-      return true;
-    const auto blocks = n->blocks();
-    return std::any_of(blocks.begin(), blocks.end(), [](const Block* i) { return writes(*i); });
-  });
+namespace {
+
+bool is_in(const Node* n, const Block& b) {
+  for (const Block* at = n->owning_block(); at;) {
+    if (at == &b) return true;
+    at = at->owning_node() ? at->owning_node()->owning_block() : nullptr;
+  }
+  return false;
 }
 
-void ProgramWriter::check_same_kind(const Node& n, const IValue& a, const IValue& b) {
+// Whether a node of the block made the tensor, or what it is a view of.
+bool is_made_in(const Value* v, const Block& b) {
+  for (; is_in(v->node(), b); v = v->node()->input(0)) {
+    const Node& n = *v->node();
+    if (n.is("prim::ListConstruct")) return true;
+    const auto at = static_cast<std::size_t>(v->offset());
+    if (!n.op || n.op->schema.returns.size() <= at) return false;
+    if (n.op->schema.returns[at].alias.set.empty()) return true;
+    if (n.inputs().empty()) return false;
+  }
+  return false;
+}
+
+// Of the tensors and lists that nodes of `all` write, one is from outside of it.
+bool writes_outside(const Block& b, const Block& all) {
+  for (const Node* n : b.nodes()) {
+    if (n->is("prim::SetAttr")) return true;
+    for (std::size_t k = 0; n->op && k < n->op->schema.arguments.size(); ++k)
+      if (n->op->schema.arguments[k].alias.write && !is_made_in(n->input(k), all)) return true;
+    for (const Block* inner : n->blocks())
+      if (writes_outside(*inner, all)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// To a tensor or list of outside.
+bool ProgramWriter::writes(const Block& b) { return writes_outside(b, b); }
+
+void ProgramWriter::check_same_kind(const Node& n, const IValue& a, const IValue& b,
+                                    bool sizes_vary) {
   const Tensor x = a.toTensor(), y = b.toTensor();
-  if (x.scalar_type() == y.scalar_type() && x.sizes() == y.sizes()) return;
+  const bool sizes = sizes_vary ? x.dim() == y.dim() : x.sizes() == y.sizes();
+  if (x.scalar_type() == y.scalar_type() && sizes) return;
   refuse(n, core::join("a ", dtype_name(x.scalar_type()), " tensor of the sizes ", x.sizes(),
                        " stands for a ", dtype_name(y.scalar_type()), " one of the sizes ",
                        y.sizes()));
@@ -104,12 +135,14 @@ const ProgramWriter::Item* ProgramWriter::number_in_tensor(const Item& tensor, c
   return made;
 }
 
-// Tensors that are not those of outside, nor views of them; numbers and bools leave it in tensors.
+// Tensors that are not those of outside, nor views of them, nor constants of the file; numbers and
+// bools leave it in tensors.
 const ProgramWriter::Item* ProgramWriter::result_of_part(const Value& v, const Block& part) {
   const Item& item = at(&v);
   const Item* tensor = carried_as_tensor(*part.owning_node(), item);
   if (tensor == item.truth) return copied(*tensor);
-  const bool made_here = tensor != &item || (is_of_part(v, part) && item.number.empty());
+  const bool made_here =
+      tensor != &item || (is_of_part(v, part) && item.number.empty() && !item.constant);
   return made_here ? tensor : copied(*tensor);
 }
 

@@ -293,28 +293,17 @@ void ProgramWriter::visit(const Node& n) {
   }
   if (n.is("prim::Loop")) return visit_loop(n);
   if (n.is("prim::GetAttr")) return void(items_[n.output()] = attribute(n));
+  if (n.is("prim::SetAttr")) return set_attribute(n);
+  if (n.is("prim::CreateObject")) return void(items_[n.output()] = make(new_object(n), true));
   if (n.is("prim::isinstance"))
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
   if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
-      write_constant(n) || fold(n) || visit_truth(n) || visit_value(n) || visit_move(n))
+      write_constant(n) || fold(n) || visit_truth(n) || visit_value(n) || visit_move(n) ||
+      visit_values(n))
     return;
   visit_operator(n);
-}
-
-// Of what freezing left, since it may be written. Each read sees what was written to the tensor; a
-// weight has other values in the next call.
-const ProgramWriter::Item* ProgramWriter::attribute(const Node& n) {
-  const IValue v = at(n.input(0)).example.toObject()->getAttr(n.s("name"));
-  const void* tensor = v.isTensor() ? v.toTensor().unsafeGetTensorImpl() : nullptr;
-  const Item* known = tensor ? attributes_[tensor] : nullptr;
-  if (known) return known;
-  const bool constant = !tensor || !is_weight(v.toTensor());
-  Item* made = make(v, constant);
-  made->given = constant;
-  if (tensor) attributes_[tensor] = made;
-  return made;
 }
 
 namespace {

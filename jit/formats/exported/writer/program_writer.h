@@ -76,6 +76,7 @@ class ProgramWriter {
   void add_weights();
   void add_written_weights(const Module& frozen);
   const Item* attribute(const Node& n);
+  void set_attribute(const Node& n);
   const Item* add_input(const IValue& example, const std::string& name, const std::string& path,
                         Json& spec);
   void resize_input(Item& input, const std::string& path);
@@ -90,6 +91,7 @@ class ProgramWriter {
   bool visit_joined_truth(const Node& n);
   bool visit_move(const Node& n);
   bool visit_value(const Node& n);
+  bool visit_values(const Node& n);
   bool is_by_data(const Item& condition) const;
   void visit_branch(const Node& n, const Item& condition);
   Part visit_side(const Block& side, std::vector<const Item*>& results);
@@ -110,7 +112,9 @@ class ProgramWriter {
   const Item* copied(const Item& tensor);
   static bool is_of_part(const Value& v, const Block& part);
   static bool writes(const Block& b);
-  static void check_same_kind(const Node& n, const IValue& a, const IValue& b);
+  void carry_writes(Node& n);
+  static void check_same_kind(const Node& n, const IValue& a, const IValue& b,
+                              bool sizes_vary = false);
 
   bool visit_list_change(const Node& n);
   void change_parts(const Node& n, Item& list);
@@ -174,11 +178,15 @@ class ProgramWriter {
   const ExportProgramOptions& options_;
   std::set<std::string> unused_axes_;  // of the options
   SizeExpressions sizes_;
-  Sizes sizes_of_;                                  // sizes that nodes ask
-  std::map<std::string, std::string> expressions_;  // of numbers
-  std::vector<Item*> tensors_of_numbers_;           // made by nodes of their own
-  std::map<const void*, std::size_t> by_memory_;    // weights
-  std::map<const void*, const Item*> attributes_;   // of the frozen module, by tensor
+  Sizes sizes_of_;                                        // sizes that nodes ask
+  std::map<std::string, std::string> expressions_;        // of numbers
+  std::vector<Item*> tensors_of_numbers_;                 // made by nodes of their own
+  std::map<const void*, std::size_t> by_memory_;          // weights
+  std::map<const void*, const Item*> attributes_;         // of the frozen module, by tensor
+  using Attribute = std::pair<const void*, std::string>;  // the object that has it
+  std::map<Attribute, const Item*> set_attributes_;       // as the program has set them
+  std::set<Attribute> read_attributes_;                   // before it sets them
+  std::set<const Value*> carried_;  // out of branches and loops that write to tensors of outside
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;

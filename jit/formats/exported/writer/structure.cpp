@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops, and lists and tuples that the program makes and changes; dictionaries: dictionaries.cpp.
 #include <algorithm>
+#include <numeric>
 
 #include "jit/formats/exported/writer/program_writer.h"
 #include "tenon/runtime/error.h"
@@ -21,6 +22,7 @@ void ProgramWriter::visit_loop(const Node& n) {
   const Block& body = *n.blocks()[0];
   const int64_t most = at(n.input(0)).example.toInt();
   std::optional<Mark> before;
+  if (most == INT64_MAX && writes(body)) carry_writes(const_cast<Node&>(n));
   if (most == INT64_MAX && !writes(body)) before = mark();
   std::vector<const Item*> carried;
   for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(&at(n.input(k)));
@@ -198,7 +200,7 @@ bool ProgramWriter::visit_broadcast(const Node& n) {
   return true;
 }
 
-// Lists of two lists, or of some elements of one.
+// Lists of two lists, of some elements of one, or of all of them several times.
 bool ProgramWriter::visit_new_list(const Node& n) {
   if (n.inputs().empty() || n.outputs().size() != 1 || !n.output()->type()->is(TypeKind::List) ||
       !n.input(0)->type()->is(TypeKind::List))
@@ -220,21 +222,18 @@ bool ProgramWriter::visit_new_list(const Node& n) {
     items_[n.output()] = construct(of.parts, *n.output()->type());
     return true;
   }
-  if (!n.is("aten::slice") || n.inputs().size() != 4) return false;
-  const auto number = [&](std::size_t k, int64_t otherwise) {
-    const Item& item = at(n.input(k));
-    if (!item.constant) refuse(n, "a part of a list whose length varies");
-    return item.example.isNone() ? otherwise : item.example.toInt();
-  };
-  const auto length = static_cast<int64_t>(of.parts.size());
-  const auto bounded = [length](int64_t i) {
-    return std::clamp<int64_t>(i < 0 ? i + length : i, 0, length);
-  };
-  const int64_t step = number(3, 1);
-  if (step <= 0) refuse(n, "a list that is reversed");
+  if (!n.is("aten::slice") && !n.is("aten::mul")) return false;
+  std::vector<int64_t> positions(of.parts.size());
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  Stack stack{IValue(positions)};
+  for (std::size_t k = 1; k < n.inputs().size(); ++k) {
+    if (!at(n.input(k)).constant) refuse(n, "a part of a list whose length varies");
+    stack.push_back(at(n.input(k)).example);
+  }
+  n.op->call(stack, stack.size());
   std::vector<const Item*> parts;
-  for (int64_t i = bounded(number(1, 0)), end = bounded(number(2, length)); i < end; i += step)
-    parts.push_back(of.parts[static_cast<std::size_t>(i)]);
+  for (const IValue& p : stack.back().toListRef().items)
+    parts.push_back(of.parts[static_cast<std::size_t>(p.toInt())]);
   items_[n.output()] = construct(parts, *n.output()->type());
   return true;
 }
