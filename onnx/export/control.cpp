@@ -409,28 +409,45 @@ bool Exporter::unroll_loop(const Node& n) {
   return true;
 }
 
+// for x in list, of values whose names are known: each turn has the sizes of its own element.
+bool Exporter::goes_over_parts(const Node& n) const {
+  const auto nodes = n.block(0)->nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* m) {
+    if (!m->is("aten::__getitem__") || m->input(1) != n.block(0)->inputs().at(0)) return false;
+    const Item* list = find_item(m->input(0));
+    return list && list->has_parts && !list->parts.empty() && !list->parts[0]->example.isInt();
+  });
+}
+
 // A loop that computes numbers alone, as the axes of an operator, is unrolled, as most of it is
-// constant then, and so is one whose body takes the number of the turn where ONNX wants a constant.
+// constant then, and so are one that goes over values, and one whose body takes the number of the
+// turn where ONNX wants a constant.
 void Exporter::visit_loop(const Node& n) {
   const std::vector<ItemPtr> lists = changed_lists(n);
-  if (fold_loop(n, lists) || (only_counts(n, lists) && unroll_loop(n))) return;
+  if (fold_loop(n, lists)) return;
+  if ((only_counts(n, lists) || goes_over_parts(n)) && unroll_loop(n)) return;
   std::vector<Item> before;
   for (const ItemPtr& l : lists) before.push_back(*l);
   const std::vector<std::string> refused = refused_;
   const bool varying = varying_;
   const int nodes = graphs_.back().graph->node_size();
+  std::optional<Refusal> whole;  // of the loop, not of what is in it
   try {
     keep_loop(n, lists);
   } catch (const Missing&) {
     need(refused_ != refused, "a result that nothing computes");
+  } catch (const Refusal& r) {
+    whole = r;
   }
-  if (refused_ == refused) return;
+  if (refused_ == refused && !whole) return;
   std::vector<std::string> of_body = refused;
   of_body.swap(refused_);
   for (std::size_t i = 0; i < lists.size(); ++i) *lists[i] = before[i];
   varying_ = varying;
   remove_nodes(nodes);
-  if (!unroll_loop(n)) refused_ = of_body;
+  if (unroll_loop(n)) return;
+  refused_ = of_body;
+  if (whole) throw Refusal{*whole};
 }
 
 // What a loop carries before it has a value is of what the loop gives: zeros, or nothing.

@@ -111,6 +111,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   jit::functionalize(*g);
   jit::lower_tuples(*g);
   jit::eliminate_dead_code(*g);
+  name_pieces(*g);
   pb::ModelProto model;
   pb::GraphProto* graph = model.mutable_graph();
   const std::string& name = module_.type()->name();
@@ -195,6 +196,8 @@ void Exporter::visit(const Node& n) {
   }
   if (n.is("prim::GetAttr")) return visit_attribute(n);
   if (n.is("prim::SetAttr")) return write_attribute(n);
+  if (n.is("prim::CreateObject"))
+    return set(n.output(), std::make_shared<Item>(Item{jit::new_object(n), true}));
   if (n.is("prim::If") || n.is("prim::Loop")) {
     const std::vector<Node*> after = carry_writes(n);
     n.is("prim::If") ? visit_if(n) : visit_loop(n);

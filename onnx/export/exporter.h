@@ -138,6 +138,7 @@ class Exporter {
   bool is_out_of_range(const jit::Node& n) const;
   void visit_loop(const jit::Node& n);
   void keep_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
+  bool goes_over_parts(const jit::Node& n) const;
   bool unroll_loop(const jit::Node& loop);
   bool only_counts(const jit::Node& loop, const std::vector<ItemPtr>& lists) const;
   void set_unset(const jit::Node& loop, const std::vector<ItemPtr>& lists,
@@ -251,6 +252,7 @@ ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);
 ItemPtr unset_item();
+void name_pieces(jit::Graph& graph);
 bool changes_list(const jit::Node& n);  // its first input
 // No other value is the same list: who changes it need not look for others.
 bool is_only_name(const jit::Value& list);

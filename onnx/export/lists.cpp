@@ -40,6 +40,13 @@ bool is_tensor_list(const IValue& v) {
   return v.isList() && v.toListRef().element && v.toListRef().element->is(TypeKind::Tensor);
 }
 
+bool has_equal_shapes(const IValue& tensors) {
+  const auto& all = tensors.toListRef().items;
+  return std::all_of(all.begin(), all.end(), [&](const IValue& v) {
+    return v.toTensor().sizes() == all[0].toTensor().sizes();
+  });
+}
+
 bool all_constant(const std::vector<ItemPtr>& parts) {
   return std::all_of(parts.begin(), parts.end(), [](const ItemPtr& p) { return p->constant; });
 }
@@ -244,6 +251,8 @@ bool Exporter::visit_value_of_list(const Node& n) {
   const bool tensors = is_tensor_list(list->example);
   if (at) {
     const Names inputs{value, name_of(*item(n.input(1)))};
+    if (tensors && !item(n.input(1))->constant && !has_equal_shapes(self))
+      varying_ = true;  // each turn may take one of another shape
     result->name = tensors ? node("SequenceAt", inputs).front()
                            : node("Gather", inputs, {{"axis", int64_t{0}}}).front();
   } else if (n.is("aten::len")) {

@@ -105,20 +105,22 @@ ItemPtr Exporter::put_part(const Node& view, const ItemPtr& whole, const ItemPtr
       {"aten::slice", "aten::slice_scatter"},
       {"aten::narrow", "aten::slice_scatter"},
       {"aten::diagonal", "aten::diagonal_scatter"}};
-  static const std::set<std::string> kSame = {"aten::alias", "aten::detach", "aten::contiguous",
-                                              "aten::to"},
+  static const std::set<std::string> kSame = {"aten::alias", "aten::detach",  "aten::contiguous",
+                                              "aten::to",    "aten::type_as", "aten::lift_fresh"},
                                      kShapes = {"aten::view",    "aten::reshape",
                                                 "aten::flatten", "aten::unflatten",
                                                 "aten::squeeze", "aten::unsqueeze",
                                                 "aten::view_as", "aten::_unsafe_view"},
                                      kSwaps = {"aten::transpose", "aten::t",  "aten::swapaxes",
-                                               "aten::swapdims",  "aten::mT", "aten::numpy_T"};
+                                               "aten::swapdims",  "aten::mT", "aten::numpy_T"},
+                                     kMoves = {"aten::movedim", "aten::moveaxis"};
   const std::string& kind = view.kind();
   std::vector<ItemPtr> rest;
   for (std::size_t k = 1; k < view.inputs().size(); ++k) rest.push_back(item(view.input(k)));
   if (writes(view) || kSame.count(kind)) return part;
   if (kind == "aten::narrow") rest = range_of(rest);
   if (kind == "aten::permute") return call_operator(kind, {part, inverse_of(rest)});
+  if (kMoves.count(kind)) return call_operator(kind, {part, rest.at(1), rest.at(0)});
   if (kShapes.count(kind)) return call_operator("aten::reshape_as", {part, whole});
   std::vector<ItemPtr> arguments{part};
   if (const auto at = kScatters.find(kind); at != kScatters.end()) {

@@ -222,4 +222,42 @@ TEST(OnnxExportLists, AListWithAnotherNameIsRefused) {
                      {"cannot export aten::append", "other names in the program"});
 }
 
+// A loop that stays one, as it breaks: the first element's size is not that of the others.
+TEST(OnnxExportLists, ElementsOfAKnownListHaveSizesOfTheirOwn) {
+  for (const char* condition : {"", "        if bool(total > 1000):\n            break\n"}) {
+    const std::string body = std::string(R"(
+    sizes = [x, x[:, :3], x[:, 1:2]]
+    total = torch.zeros([])
+    for part in sizes:
+        total = total + part.sum() / (part.shape[1] + 1)
+)") + condition + "    return total\n";
+    expect_same(body);
+    SCOPED_TRACE(body);
+    const jit::Module m = define_of_x(body);
+    const Tensor x = randn({3, 4});
+    EXPECT_TRUE(allclose(onnx::load_bytes(exported(m, x, false)).forward({x}).toTensor(),
+                         m.forward({x}).toTensor()));
+  }
+}
+
+TEST(OnnxExportLists, ALoopOverKnownValuesMayCarryWhatOnnxDoesNotHave) {
+  expect_same(R"(
+    parts: List[Tensor] = []
+    for piece in [x, x * 2]:
+        parts.append(piece + 1)
+    more: Optional[List[Dict[str, Tensor]]] = None
+    if x.dim() == 3:
+        more = [{"a": x}]
+    for i in range(len(parts)):
+        part = parts[i]
+        own = more[i] if more is not None else None
+        if own is not None:
+            part = part + own["a"]
+        parts[i] = part - 3
+        if more is not None and own is not None:
+            more[i] = own
+    return torch.cat(parts, 1)
+)");
+}
+
 }  // namespace

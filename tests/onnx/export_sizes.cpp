@@ -228,9 +228,9 @@ TEST(OnnxExportSizes, WritesShowInEveryViewOfTheMemory) {
 TEST(OnnxExportSizes, WritesToMemoryOfUnknownNamesAreRefused) {
   const Tensor x = ones({2, 4});
   for (const char* body : {"    y = x * 2\n"
-                           "    a, b = torch.chunk(y, 2, 1)\n"
-                           "    a.add_(1)\n"
-                           "    return y * b.sum()\n",
+                           "    a = torch.chunk(y, 2, 1)\n"
+                           "    a[0].add_(1)\n"
+                           "    return y * torch.cat(a).sum()\n",
                            "    y = (x * 2)[:1].expand(3, 4)\n"
                            "    z = y[0]\n"
                            "    z.add_(1)\n"

@@ -224,4 +224,31 @@ TEST(OnnxOutsideWrites, GivenOutputsAndViewsOfEveryKind) {
 )");
 }
 
+TEST(OnnxOutsideWrites, PiecesOfATensor) {
+  expect_same(R"(
+    y = x * 2
+    a, b = y.chunk(2, 1)
+    a.add_(1)
+    b.mul_(y[:, :1])
+    return y, a + b
+)");
+  expect_same(R"(
+    y = torch.cat([x, x], 1)
+    pieces = y.split([1, 3, 2], 1)
+    pieces[1].fill_(0.5)
+    first, second, third, = y.split(2, 1)
+    third -= first
+    rows = y.t().unbind(0)
+    rows[5].copy_(x[:, 0])
+    y[0] = 7
+    return y, pieces[1], second, rows[5]
+)");
+}
+
+TEST(OnnxOutsideWrites, WhatMayBeTheTensorItself) {
+  expect_same("    y = x * 2\n    v = y.type_as(x)\n    v[:1].add_(1)\n    return y, v\n");
+  expect_same("    y = x * 2\n    y.movedim(0, 1)[0].mul_(3)\n    return y\n");
+  expect_same("    y = x * 2\n    y.moveaxis(1, 0)[1].sub_(1)\n    return y\n");
+}
+
 }  // namespace

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of a tensor (split, chunk, unbind) that the program writes to, or whose tensor it writes
+// to, become views of their own: slices and selected indices, of which a write knows where it goes.
+#include "jit/passes/passes.h"
+#include "onnx/export/exporter.h"
+#include "tenon/jit/operator.h"
+
+namespace tenon::onnx::exporting {
+namespace {
+
+using jit::Graph;
+using jit::Node;
+using jit::TypeKind;
+using jit::Value;
+
+bool writes(const Node& n, int argument) {
+  const auto k = static_cast<std::size_t>(argument);
+  return n.op && k < n.op->schema.arguments.size() && n.op->schema.arguments[k].alias.write &&
+         n.input(k)->type()->is(TypeKind::Tensor);
+}
+bool gives_views(const Node& n) {
+  if (n.is("prim::ListUnpack") || n.is("aten::__getitem__")) return true;
+  return n.op && !n.op->schema.returns.empty() && !n.op->schema.returns[0].alias.set.empty();
+}
+
+const Value* whole_of(const Value* v) {
+  while (gives_views(*v->node()) && !v->node()->inputs().empty()) v = v->node()->input(0);
+  return v;
+}
+// Itself, or through its views.
+bool is_written(const Value& v, std::set<const Value*>& seen) {
+  if (!seen.insert(&v).second) return false;
+  for (const jit::Use& u : v.uses()) {
+    if (u.index != 0) continue;
+    if (writes(*u.user, u.index)) return true;
+    if (!gives_views(*u.user)) continue;
+    for (const Value* view : u.user->outputs())
+      if (is_written(*view, seen)) return true;
+  }
+  return false;
+}
+
+// Which pieces, and who has them; empty if the list goes elsewhere, too.
+std::map<Value*, int64_t> pieces_of(const Value& list) {
+  std::map<Value*, int64_t> pieces;
+  for (const jit::Use& u : list.uses()) {
+    if (u.user->is("prim::ListUnpack")) {
+      for (std::size_t k = 0; k < u.user->outputs().size(); ++k)
+        pieces[u.user->output(k)] = static_cast<int64_t>(k);
+      continue;
+    }
+    const bool item = u.user->is("aten::__getitem__") && u.index == 0;
+    const std::optional<IValue> at = item ? jit::to_constant(u.user->input(1)) : std::nullopt;
+    if (!at || at->toInt() < 0) return {};
+    pieces[u.user->output()] = at->toInt();
+  }
+  return pieces;
+}
+
+class Pieces {
+ public:
+  Pieces(Graph& graph, const Node& split) : graph_(graph), split_(split) {}
+
+  // Null if it cannot be told where piece k lies.
+  Value* view(int64_t k) {
+    if (split_.is("aten::unbind")) return one("aten::select", "int", {x(), dim(1), number(k)});
+    if (split_.is("aten::split_with_sizes") || has_sizes()) {
+      const std::optional<IValue> sizes = jit::to_constant(split_.input(1));
+      if (!sizes || k >= static_cast<int64_t>(sizes->toIntVector().size())) return nullptr;
+      const std::vector<int64_t> all = sizes->toIntVector();
+      int64_t start = 0;
+      for (int64_t i = 0; i < k; ++i) start += all[static_cast<std::size_t>(i)];
+      return slice(number(start), number(start + all[static_cast<std::size_t>(k)]), dim(2));
+    }
+    Value* step = split_.input(1);
+    if (split_.is("aten::chunk")) {  // rounded up
+      Value* minus = one("aten::neg", "int", {one("aten::size", "int", {x(), dim(2)})});
+      step = one("aten::neg", "int", {one("aten::floordiv", "int", {minus, step})});
+    }
+    return slice(one("aten::mul", "int", {step, number(k)}),
+                 one("aten::mul", "int", {step, number(k + 1)}), dim(2));
+  }
+
+ private:
+  Value* x() const { return split_.input(0); }
+  Value* dim(std::size_t k) const { return split_.input(k); }
+  Value* number(int64_t n) { return graph_.insert_constant(n, split_.range); }
+  bool has_sizes() const { return split_.input(1)->type()->is(TypeKind::List); }
+  Value* slice(Value* start, Value* end, Value* d) {
+    return one("aten::slice", "Tensor", {x(), d, start, end, number(1)});
+  }
+  Value* one(const std::string& name, const char* overload, const std::vector<Value*>& inputs) {
+    Node* n = graph_.insert(graph_.create(name, inputs));
+    n->range = split_.range;
+    n->op = jit::find_operator(name + "." + overload);
+    n->output()->set_type(n->op->schema.returns.at(0).type);
+    return n->output();
+  }
+
+  Graph& graph_;
+  const Node& split_;
+};
+
+void look(Graph& graph, jit::Block& b) {
+  static const std::set<std::string, std::less<>> kSplits = {
+      "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::unbind"};
+  for (Node* n : b.nodes()) {
+    for (jit::Block* inner : n->blocks()) look(graph, *inner);
+    if (!kSplits.count(n->kind())) continue;
+    std::set<const Value*> seen;
+    if (!is_written(*whole_of(n->output()), seen)) continue;
+    const jit::Graph::InsertPoint at(graph, n);
+    Pieces pieces(graph, *n);
+    for (const auto& [piece, k] : pieces_of(*n->output()))
+      if (Value* view = pieces.view(k)) piece->replace_all_uses_with(view);
+  }
+}
+
+}  // namespace
+
+void name_pieces(Graph& graph) {
+  look(graph, *graph.block());
+  jit::eliminate_dead_code(graph);
+}
+
+}  // namespace tenon::onnx::exporting
