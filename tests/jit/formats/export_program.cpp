@@ -358,6 +358,47 @@ def forward(self, x: Tensor):
                   tensor({-3.0, -1.0, 0.0, 1.5})});
 }
 
+// The number of pieces is known where their sizes are not. cond gives tensors of one rank: the
+// written program checks that the data decide as the example's do.
+TEST(ExportProgram, SizesOfListsThatDataDecide) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    chosen = x[x > 0]
+    n = chosen.size(0)
+    lengths = [n, n * 2, 3]
+    pieces = torch.cat([chosen, chosen, chosen]).split([n, n * 2], 0)
+    y = torch.ones([min(lengths), max(lengths), sum(lengths)])
+    if n > 0:
+        chosen = chosen.view([1, -1])
+    return y, chosen * len(pieces), pieces[1]
+)");
+  expect_same(m, {tensor({1.0, 2.0, -2.0, 0.5}), tensor({-3.0, -3.0, 1.0, -3.0}),
+                  tensor({3.0, 1.0, 1.0, 1.5})});
+  const std::string path = path_of("tenon_checked");
+  export_program(m, {tensor({1.0, 2.0})}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  test::expect_words(test::text_of([&] {
+                       (void)back.forward({tensor({-1.0, -2.0})});
+                     }),
+                     {"the program was exported for"});
+}
+
+TEST(ExportProgram, LoopsOverPairsThatDataCountAreRefused) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    chosen = x[x > 0]
+    out: List[Tensor] = []
+    for a, b in zip(chosen, chosen * 2):
+        out.append(a + b)
+    return torch.stack(out)
+)");
+  test::expect_words(test::text_of([&] {
+                       export_program(m, {tensor({1.0, 2.0})}, path_of("tenon_pairs"));
+                     }),
+                     {"cannot write prim::Loop", "writes to a tensor or a list"});
+}
+
 TEST(ExportProgram, AttributesThatTheProgramSetsAreValues) {
   Module m("__torch__.Program");
   m.register_attribute("seen", Type::boolean(), false);

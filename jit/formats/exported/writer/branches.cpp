@@ -101,6 +101,22 @@ ProgramWriter::Part ProgramWriter::visit_side(const Block& side,
   });
 }
 
+// The sides' results, but for sizes that data decide.
+bool ProgramWriter::are_same_kind(const std::vector<const Item*>& yes,
+                                  const std::vector<const Item*>& no) {
+  for (std::size_t k = 0; k < yes.size(); ++k) {
+    const bool varies = yes[k]->sizes_by_data || no[k]->sizes_by_data;
+    for (std::size_t r = 0; r < std::max(yes[k]->runs(), no[k]->runs()); ++r) {
+      const Tensor x = yes[k]->in_run(r).toTensor(), y = no[k]->in_run(r).toTensor();
+      const bool sizes = varies ? x.dim() == y.dim() : x.sizes() == y.sizes();
+      if (x.scalar_type() != y.scalar_type() || !sizes) return false;
+    }
+  }
+  return true;
+}
+
+// Where the sides give tensors of different kinds, which the file's cond cannot, the written
+// program takes the side of the example, and checks that it may.
 void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   for (const std::size_t side : {0, 1})
     if (raises(*n.blocks()[side])) return visit_taken(n, *n.blocks()[1 - side]);
@@ -111,15 +127,14 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
       condition.truth ? tensor_argument(*condition.truth) : number_argument(condition);
   std::vector<const Item*> yes, no;
   const Part then = visit_side(*n.blocks()[0], yes), otherwise = visit_side(*n.blocks()[1], no);
+  if (!are_same_kind(yes, no)) return visit_taken(n, *n.blocks()[decide(n, condition) ? 0 : 1]);
   Json outputs = Json::array();
   std::vector<const Item*> ends;
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
     std::vector<Stack> runs(std::max({condition.runs(), yes[k]->runs(), no[k]->runs()}));
-    const bool varies = yes[k]->sizes_by_data || no[k]->sizes_by_data;
-    for (std::size_t r = 0; r < runs.size(); ++r) {
-      check_same_kind(n, yes[k]->in_run(r), no[k]->in_run(r), varies);
+    for (std::size_t r = 0; r < runs.size(); ++r)
       runs[r].push_back((condition.in_run(r).toBool() ? yes : no)[k]->in_run(r));
-    }
+    const bool varies = yes[k]->sizes_by_data || no[k]->sizes_by_data;
     Item* made = result_of_run(runs, 0);
     made->sizes_by_data = varies;
     if (varies) note_unknown_sizes(*made);

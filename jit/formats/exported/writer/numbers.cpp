@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "jit/formats/exported/writer/program_writer.h"
 #include "jit/passes/values.h"
@@ -97,6 +98,21 @@ bool levels(const Node& n) {
          n.output()->type()->is(TypeKind::Bool);
 }
 
+// Of a list of numbers, one number: min, max and sum.
+bool folds_list(const Node& n) {
+  return n.inputs().size() == 1 && n.outputs().size() == 1 &&
+         n.input(0)->type()->is(TypeKind::List) && !asks_sizes(n) &&
+         !n.output()->type()->is(TypeKind::Bool);
+}
+
+// A list that has an element for each one of an argument, whatever their sizes are.
+bool has_as_many_as_given(const Node& n) {
+  static const std::set<std::string, std::less<>> kKinds = {
+      "aten::split_with_sizes", "aten::unsafe_split_with_sizes", "aten::split", "aten::meshgrid"};
+  return kKinds.count(n.kind()) != 0 &&
+         (n.is("aten::meshgrid") || n.input(1)->type()->is(TypeKind::List));
+}
+
 }  // namespace
 
 bool ProgramWriter::is_known(const Item& item) const {
@@ -159,25 +175,63 @@ void ProgramWriter::note_unknown_sizes(const Item& tensor) {
   }
 }
 
+// Whether equal results in the runs may be others with other data or sizes.
+bool ProgramWriter::may_differ(const Node& n) const {
+  if (asks_sizes(n))
+    return at(n.input(0)).sizes_by_data && !has_as_many_as_given(*n.input(0)->node());
+  const auto varies = [&](const Item* i) {
+    return !i->number.empty() && (levels(n) || is_level(*i));
+  };
+  if (folds_list(n)) {
+    const std::vector<const Item*>& parts = at(n.input(0)).parts;
+    return std::any_of(parts.begin(), parts.end(), varies);
+  }
+  return std::any_of(n.inputs().begin(), n.inputs().end(),
+                     [&](const Value* v) { return varies(&at(v)); });
+}
+
 void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) {
-  bool same = true, may_differ = false;
+  bool same = true;
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     for (std::size_t r = 1; r < runs.size(); ++r)
       same = same && are_same(runs[0].at(k), runs[r].at(k));
-  for (const Value* v : n.inputs())
-    may_differ = may_differ || (!at(v).number.empty() && (levels(n) || is_level(at(v))));
-  if (asks_sizes(n)) may_differ = at(n.input(0)).sizes_by_data;
-  if (same && !may_differ) {
+  if (same && !may_differ(n)) {
     for (std::size_t k = 0; k < n.outputs().size(); ++k)
       items_[n.output(k)] = make(runs[0].at(k), true);
     return;
   }
   if (visit_sizes(n, runs) || visit_list_in_tensor(n, runs)) return;
+  if (folds_list(n) && visit_fold(n)) return;
   if (n.outputs().size() != 1) refuse(n, "its results depend on sizes that vary");
   Item* made = result_of_run(runs, 0);
   items_[n.output()] = made;
   if (visit_conversion(n, *made)) return;
   visit_arithmetic(n, *made);
+}
+
+// min, max or sum of the numbers of a list, one after the other.
+bool ProgramWriter::visit_fold(const Node& n) {
+  const Rule* rule = rule_of(n.is("aten::sum") ? "aten::add" : n.kind());
+  const Item& list = at(n.input(0));
+  if (!rule || !rule->integers || list.parts.empty()) return false;
+  for (const Item* p : list.parts)
+    if (!is_known(*p) || !p->example.isInt()) return false;
+  const auto both = [&](const IValue& a, const IValue& b) {
+    const int64_t x = a.toInt(), y = b.toInt();
+    return IValue(n.is("aten::sum") ? x + y : n.is("prim::min") ? std::min(x, y) : std::max(x, y));
+  };
+  const Item* all = list.parts[0];
+  for (std::size_t k = 1; k < list.parts.size(); ++k) {
+    const Item* p = list.parts[k];
+    Item* made = make(both(all->example, p->example));
+    for (std::size_t r = 1; r < std::max(all->runs(), p->runs()); ++r)
+      made->others.push_back(both(all->in_run(r), p->in_run(r)));
+    compute(*made, rule->target, {all, p},
+            applied(rule->integers, {expression_of(*all), expression_of(*p)}));
+    all = made;
+  }
+  items_[n.output()] = all;
+  return true;
 }
 
 // Of all dimensions, of one, or the number of elements.
@@ -357,29 +411,39 @@ const std::string& ProgramWriter::make_tensor_of(Item& number) {
   return number.name;
 }
 
-// Which way the program goes. Where that follows from sizes which vary, the written program goes
-// the same way for all, and checks that it may.
+// Which way the program goes. Where that follows from sizes which vary or from data, the written
+// program goes the same way for all, and checks that it may.
 bool ProgramWriter::decide(const Node& n, const Item& condition) {
   if (condition.constant) return condition.example.toBool();
-  if (condition.number.empty()) refuse(n, "a branch by data");
   const bool yes = condition.example.toBool();
   for (std::size_t r = 1; r < condition.runs(); ++r)
     if (condition.in_run(r).toBool() != yes)
       refuse(n, core::join("a branch by sizes that vary: it goes another way where ",
                            sizes_.describe(r)));
+  if (condition.truth) {
+    const Item* holds = yes ? condition.truth : emit("aten::logical_not", {condition.truth});
+    add_check("_assert_async.msg", tensor_argument(*holds),
+              "the program was exported for data that decide as the example's do");
+    return yes;
+  }
+  if (condition.number.empty()) refuse(n, "a branch by data");
   const Item* holds = &condition;
   if (!yes) {
     Item* opposite = make(true);
     compute(*opposite, "torch.sym_not", {&condition}, applied("Not", {expression_of(condition)}));
     holds = opposite;
   }
-  const std::string message = "the program was exported for sizes where " +
-                              sizes_.readable(expression_of(*holds)) + " holds";
-  add_node("torch.ops.aten._assert_scalar.default",
-           Json::array({input("self", number_argument(*holds)),
-                        input("assert_msg", plain_argument(message))}),
-           Json::array(), fresh("_assert_scalar"));
+  add_check("_assert_scalar.default", number_argument(*holds),
+            "the program was exported for sizes where " + sizes_.readable(expression_of(*holds)) +
+                " holds");
   return yes;
+}
+
+void ProgramWriter::add_check(const std::string& name, Json holds, const std::string& message) {
+  add_node(
+      "torch.ops.aten." + name,
+      Json::array({input("self", std::move(holds)), input("assert_msg", plain_argument(message))}),
+      Json::array(), fresh(name.substr(0, name.find('.'))));
 }
 
 }  // namespace tenon::jit::formats

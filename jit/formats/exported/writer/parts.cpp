@@ -72,11 +72,9 @@ bool writes_outside(const Block& b, const Block& all) {
 // To a tensor or list of outside.
 bool ProgramWriter::writes(const Block& b) { return writes_outside(b, b); }
 
-void ProgramWriter::check_same_kind(const Node& n, const IValue& a, const IValue& b,
-                                    bool sizes_vary) {
+void ProgramWriter::check_same_kind(const Node& n, const IValue& a, const IValue& b) {
   const Tensor x = a.toTensor(), y = b.toTensor();
-  const bool sizes = sizes_vary ? x.dim() == y.dim() : x.sizes() == y.sizes();
-  if (x.scalar_type() == y.scalar_type() && sizes) return;
+  if (x.scalar_type() == y.scalar_type() && x.sizes() == y.sizes()) return;
   refuse(n, core::join("a ", dtype_name(x.scalar_type()), " tensor of the sizes ", x.sizes(),
                        " stands for a ", dtype_name(y.scalar_type()), " one of the sizes ",
                        y.sizes()));

@@ -113,8 +113,9 @@ class ProgramWriter {
   static bool is_of_part(const Value& v, const Block& part);
   static bool writes(const Block& b);
   void carry_writes(Node& n);
-  static void check_same_kind(const Node& n, const IValue& a, const IValue& b,
-                              bool sizes_vary = false);
+  static bool are_same_kind(const std::vector<const Item*>& yes,
+                            const std::vector<const Item*>& no);
+  static void check_same_kind(const Node& n, const IValue& a, const IValue& b);
 
   bool visit_list_change(const Node& n);
   void change_parts(const Node& n, Item& list);
@@ -140,8 +141,10 @@ class ProgramWriter {
 
   // Numbers that depend on sizes (numbers.cpp).
   Item* result_of_run(const std::vector<Stack>& runs, std::size_t k);
+  bool may_differ(const Node& n) const;
   void visit_number(const Node& n, const std::vector<Stack>& runs);
   bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
+  bool visit_fold(const Node& n);
   bool visit_list_in_tensor(const Node& n, const std::vector<Stack>& runs);
   bool visit_conversion(const Node& n, Item& result);
   void convert(Item& result, const Item& of);
@@ -156,6 +159,7 @@ class ProgramWriter {
   Json tensor_argument(const Item& tensor);
   const std::string& make_tensor_of(Item& number);
   bool decide(const Node& n, const Item& condition);
+  void add_check(const std::string& name, Json holds, const std::string& message);
   SizeExpressions::Values sizes_in_runs(const Item& tensor, std::size_t dim) const;
   static bool is_level(const Item& number);
   void note_unknown_sizes(const Item& tensor);
