@@ -546,6 +546,13 @@ TEST(OnnxExportOperators, PlacesInSortedValues) {
                  {{x}, {cat({x, x + 0.5}, 0)}}, kRows);
 }
 
+TEST(OnnxExportOperators, GammaFunctions) {
+  const Tensor x = tensor({-3.25, -0.5, 0.125, 0.75, 1.5, 3.0, 4.75, 60.0}).reshape({2, 4});
+  for (const char* name : {"lgamma", "digamma"})
+    expect_model("x: Tensor) -> Tensor:\n    return torch." + std::string(name) + "(x)\n",
+                 {{x}, {cat({x, x + 0.0625}, 0)}}, kRows);
+}
+
 TEST(OnnxExportOperators, RowsArePutAndAdded) {
   manual_seed(61);
   for (const char* body : {"torch.index_copy(x, 1, torch.tensor([2, 0]), x[:, 1:] * 2)",
