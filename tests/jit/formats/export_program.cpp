@@ -368,6 +368,7 @@ def forward(self, x: Tensor):
     lengths = [n, n * 2, 3]
     pieces = torch.cat([chosen, chosen, chosen]).split([n, n * 2], 0)
     y = torch.ones([min(lengths), max(lengths), sum(lengths)])
+    y = y * float(torch.reciprocal(torch.tensor(n + 1)))
     if n > 0:
         chosen = chosen.view([1, -1])
     return y, chosen * len(pieces), pieces[1]

@@ -66,6 +66,7 @@ const Rule* rule_of(std::string_view kind) {
       {"aten::mul", {"_operator.mul", "Mul", "Mul"}},
       {"aten::div", {"_operator.truediv", "IntTrueDiv", "FloatTrueDiv"}},
       {"aten::true_divide", {"_operator.truediv", "IntTrueDiv", "FloatTrueDiv"}},
+      {"aten::reciprocal", {"_operator.truediv", "IntTrueDiv", "FloatTrueDiv"}},
       {"aten::floordiv", {"_operator.floordiv", "FloorDiv", nullptr}},
       {"aten::floor_divide", {"_operator.floordiv", "FloorDiv", nullptr}},
       {"aten::remainder", {"_operator.mod", "PythonMod", nullptr}},
@@ -335,6 +336,7 @@ void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {
   if (scaled && !(is_number(of[2]->example) && real_in(of[2]->example) == 1)) rule = nullptr;
   if (of.size() == 3) of.pop_back();
   if (n.is("aten::rsub")) std::swap(of.front(), of.back());
+  if (n.is("aten::reciprocal")) of.insert(of.begin(), make(int64_t{1}, true));
   std::vector<std::string> texts;
   bool real = false;
   for (const Item* i : of) {
