@@ -11,63 +11,12 @@
 #include "tenon/sdk/ops/avg_pool3d.h"
 #include "tenon/sdk/ops/avg_pool3d_backward.h"
 
-#include "plugin_cpu/kernels/pool.h"
-#include "tenon/sdk/scalar_math.h"
+#include "plugin_cpu/kernels/mean_window.h"
 
 namespace {
 
 using namespace tenon::sdk;
-using tenon::cpu::outputs_inside;
-using tenon::cpu::Pool;
-using tenon::cpu::pool_shape;
-using tenon::cpu::pool_windows;
-using tenon::cpu::sum_planes;
-using tenon::cpu::Taps;
-
-// Elements [from[i], to[i]) of each dimension, and what their sum is divided by.
-struct Window {
-  int64_t from[3], to[3], divisor;
-};
-
-struct Divisor {
-  bool include_pad;
-  std::optional<int64_t> fixed;
-};
-
-// The product, saturated: kernels may be as large as the padding allows.
-int64_t product(int64_t a, int64_t b) {
-  int64_t out;
-  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
-}
-
-Window window(const Pool& p, const Divisor& divisor, const int64_t (&o)[3]) {
-  Window w;
-  int64_t padded = 1, inside = 1;
-  for (int i = 0; i < 3; ++i) {
-    const int64_t start = o[i] * p.stride[i] - p.pad[i],
-                  end = std::min(start + p.kernel[i], p.in[i] + p.pad[i]);
-    w.from[i] = std::max<int64_t>(0, start);
-    w.to[i] = std::max(w.from[i], std::min(end, p.in[i]));
-    padded = product(padded, end - start);
-    inside *= w.to[i] - w.from[i];
-  }
-  w.divisor = divisor.fixed         ? *divisor.fixed
-              : divisor.include_pad ? padded
-                                    : std::max<int64_t>(1, inside);
-  return w;
-}
-
-Window cell_window(const Pool& p, const int64_t (&o)[3]) {
-  Window w;
-  w.divisor = 1;
-  for (int i = 0; i < 3; ++i) {
-    const Taps t = tenon::cpu::cell(p, i, o[i]);
-    w.from[i] = t.first;
-    w.to[i] = t.last;
-    w.divisor *= t.last - t.first;
-  }
-  return w;
-}
+using namespace tenon::cpu;
 
 // f(index of the output in its plane, window)
 template <class Windows, class F>
@@ -101,19 +50,6 @@ C sum_of(const T* x, int64_t n) {
     for (int64_t k = 0; k < half; ++k) sums[k] = static_cast<C>(sums[k] + sums[k + half]);
   }
   return sums[0];
-}
-
-// A mean fits its dtype, the sum of a window need not.
-template <class T>
-using sum_t = std::conditional_t<std::is_integral_v<T>, int64_t, compute_t<T>>;
-
-// Integers divide as C++ does, towards zero.
-template <class T, class C>
-T mean_of(C sum, int64_t divisor) {
-  if constexpr (std::is_integral_v<C>)
-    return static_cast<T>(math::div_trunc<int64_t>(sum, divisor));
-  else
-    return T(sum / static_cast<C>(divisor));
 }
 
 // The mean of one window.
