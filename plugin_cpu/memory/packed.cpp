@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin_cpu/memory/hash.h"
+
 namespace tenon::cpu::packed {
 namespace {
 
@@ -82,9 +84,7 @@ class Table {
   using Set = std::array<Entry, kWays>;
 
   Set& set_of(const Origin& from, sdk::Ints layout) {
-    uint64_t h = from.id ^ reinterpret_cast<uintptr_t>(from.data);
-    for (const int64_t v : layout) h = (h ^ static_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15u;
-    return sets_[(h ^ h >> 32) % kSets];
+    return sets_[hash_of(layout, from.id ^ reinterpret_cast<uintptr_t>(from.data)) % kSets];
   }
   // A program that uses its weights in turn comes back to each of them before that, so that more
   // weights than there is room for do not evict each other.

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "plugin_cpu/memory/hash.h"
 #include "plugin_cpu/memory/per_thread.h"
 #include "plugin_cpu/onednn/version.h"
 
@@ -33,20 +35,31 @@ class Cache {
   static Cache& local() { return of_this_thread<Cache>(); }
   template <class Make>
   Entry& get(const Key& key, Make&& make) {
-    for (auto it = items_.begin(); it != items_.end(); ++it) {
-      if (it->first != key) continue;
-      items_.splice(items_.begin(), items_, it);
+    const auto found = places_.find(key);
+    if (found != places_.end()) {
+      items_.splice(items_.begin(), items_, found->second);
       return *items_.front().second;
     }
     auto entry = std::make_unique<Entry>(make());
-    if (items_.size() >= kBound) items_.pop_back();
+    if (items_.size() >= kBound) {
+      places_.erase(items_.back().first);
+      items_.pop_back();
+    }
     items_.emplace_front(key, std::move(entry));
+    places_.emplace(key, items_.begin());
     return *items_.front().second;
   }
 
  private:
-  static constexpr std::size_t kBound = 64;
+  // As the rows of images in parts, a network of a hundred layers needs several hundred.
+  static constexpr std::size_t kBound = 512;
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return hash_of({key.data(), static_cast<int64_t>(key.size())});
+    }
+  };
   std::list<std::pair<Key, std::unique_ptr<Entry>>> items_;
+  std::unordered_map<Key, typename decltype(items_)::iterator, Hash> places_;
 };
 
 // Whether the processor has bfloat16 instructions.
