@@ -246,7 +246,9 @@ TENON_INFER(int8_convolution) {
                       dtype_name(t->dtype));
   }
   const ScalarType dtype = c.dtype(A::dtype, kFloat);
-  if (dtype != kFloat) check_quantized(c, dtype, c.integer(A::zero));
+  if (dtype == kInt && (c.tensor_or_null(A::bias) || c.flag(A::relu)))
+    fail<ValueError>(c, "expected neither a bias nor relu for a result in int32");
+  if (dtype != kFloat && dtype != kInt) check_quantized(c, dtype, c.integer(A::zero));
   int64_t sizes[5];
   const int n = conv.output_sizes(sizes);
   c.set(0, {sizes, static_cast<std::size_t>(n)}, dtype);

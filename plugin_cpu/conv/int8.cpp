@@ -3,7 +3,9 @@
 #include "plugin_cpu/conv/int8.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "isa/isa.h"
 #include "plugin_cpu/conv/onednn_primitive.h"
@@ -19,12 +21,19 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
+const int kFactors = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+
 struct Primitive {
   dnnl::convolution_forward run;
-  Desc x, w, y, bias, factors, scratch;
+  Desc x, w;
+  int64_t scratch_bytes;
+  std::unordered_map<int, dnnl::memory> args;  // each call sets their addresses
 };
 
-Type type_of(sdk::DType t) { return dn::data_type(t.code, t.bits); }
+Type type_of(sdk::DType t) {
+  const bool sums = sdk::dtype_key(t) == sdk::dtype_key(sdk::kInt32);
+  return sums ? Type::s32 : dn::data_type(t.code, t.bits);
+}
 Desc innermost(const Dims& dims, Type t) {
   return Desc(dims, t, dims.size() == 4 ? Tag::acdb : Tag::acdeb);
 }
@@ -35,11 +44,13 @@ Desc factors_of(const Int8Conv& q, std::size_t dims) {
   return Desc(each, Type::f32, dims == 4 ? Tag::abcd : Tag::abcde);
 }
 
-// The product with the factors, then the rounding that does not depend on the zero point.
+// After a sum the product with the factors, then the rounding that does not depend on the zero
+// point.
 dnnl::primitive_attr attributes(const Int8Conv& q, const Desc& factors) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dn::append_zero_point(attr, DNNL_ARG_SRC);
+  if (type_of(q.result) == Type::s32) return attr;
   dnnl::post_ops ops;
   ops.append_binary(dnnl::algorithm::binary_mul, factors);
   if (type_of(q.result) != Type::f32) {
@@ -63,8 +74,20 @@ Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
                                                    s.stride, s.dilation, s.pad_left, s.pad_right);
   };
   const auto pd = with_bias ? describe(x, w, bias, y) : describe(x, w, y);
-  return {dnnl::convolution_forward(pd), x, pd.weights_desc(), y, bias, factors,
-          pd.scratchpad_desc()};
+  const Desc one({1}, Type::s32, Tag::a);
+  Primitive p{dnnl::convolution_forward(pd), x, pd.weights_desc(), bytes(pd.scratchpad_desc()), {}};
+  p.args = {{DNNL_ARG_SRC, dn::wrap(x, nullptr)},
+            {DNNL_ARG_WEIGHTS, dn::wrap(p.w, nullptr)},
+            {DNNL_ARG_DST, dn::wrap(y, nullptr)},
+            {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, dn::wrap(one, nullptr)}};
+  if (type_of(q.result) != Type::s32) {
+    p.args.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, dn::wrap(one, nullptr));
+    p.args.emplace(kFactors, dn::wrap(factors, nullptr));
+  }
+  if (with_bias) p.args.emplace(DNNL_ARG_BIAS, dn::wrap(bias, nullptr));
+  if (p.scratch_bytes > 0)
+    p.args.emplace(DNNL_ARG_SCRATCHPAD, dn::wrap(pd.scratchpad_desc(), nullptr));
+  return p;
 }
 
 dn::Key key_of(const Int8Conv& q, int64_t images, bool with_bias) {
@@ -107,9 +130,8 @@ void pack(const Desc& from, const void* src, const Desc& to, void* dst) {
 // Weights as the primitive needs them, which are kept between calls.
 class Weights {
  public:
-  Weights(const Int8Conv& q, int64_t images, bool with_bias, StridedBytes w,
+  Weights(const Primitive& p, const Int8Conv& q, int64_t images, bool with_bias, StridedBytes w,
           const packed::Origin& from) {
-    const Primitive& p = primitive(q, images, with_bias);
     layout_ = p.w;
     const Dims dims = conv_shape(q.shape, images).w;
     const Desc given(dims, Type::s8, strides_for(dims, w.strides, q.shape.groups > 1));
@@ -133,7 +155,8 @@ class Weights {
   packed::Kept kept_;
 };
 
-// Images, or rows of one: sums of integers have the same bits in any parts.
+// Images, or rows of one: sums of integers have the same bits in any parts, which may be as many as
+// there are threads. Each part of an image reads all weights.
 class Parts {
  public:
   struct Part {
@@ -141,10 +164,10 @@ class Parts {
     int64_t images, x_row, y_row;  // where its rows begin, over all images
   };
   explicit Parts(const Int8Conv& q) : q_(q), dim_(q.shape.out[0] > 1 ? 0 : 1) {
-    constexpr int64_t kEnough = 4'000'000, kMaxParts = 8;  // multiply-adds of a part
+    constexpr int64_t kEnough = 4'000'000;  // multiply-adds of a part
     const Conv& c = q.shape;
-    const int64_t n = c.batch > 1 ? c.batch : c.out[dim_],
-                  most = std::clamp<int64_t>(c.work() * c.batch / kEnough, 1, kMaxParts);
+    const int64_t n = c.batch > 1 ? c.batch : c.out[dim_], threads = sdk::host().num_threads(),
+                  most = std::clamp<int64_t>(c.work() * c.batch / kEnough, 1, threads);
     each_ = (n + most - 1) / most;
     count_ = (n + each_ - 1) / each_;
   }
@@ -180,33 +203,76 @@ class Parts {
   int64_t each_, count_;
 };
 
-struct Operands {
-  const Weights& packed;  // for the first part; others need the same layout, as a rule
+struct Source {
   StridedBytes w;
   const packed::Origin& from;
   const float *bias, *factors;
 };
 
-void run(const Parts::Part& part, const Operands& o, const char* x, char* y) {
+// `weights` are of the first part; others need the same layout, as a rule.
+void run(const Parts::Part& part, const Source& o, const Weights& weights, const char* x, char* y) {
   struct Work;
   const Int8Conv& q = part.q;
   const bool with_bias = o.bias != nullptr;
   Primitive& p = primitive(q, part.images, with_bias);
   std::optional<Weights> own;
-  if (!dn::same(p.w, o.packed.layout())) own.emplace(q, part.images, with_bias, o.w, o.from);
-  static const Desc one({1}, Type::s32, Tag::a);
-  std::unordered_map<int, dnnl::memory> args{
-      {DNNL_ARG_SRC, dn::wrap(p.x, x)},
-      {DNNL_ARG_WEIGHTS, dn::wrap(p.w, (own ? *own : o.packed).data())},
-      {DNNL_ARG_DST, dn::wrap(p.y, y)},
-      {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, dn::wrap(one, &q.input_zero)},
-      {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, dn::wrap(one, &q.zero)},
-      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, dn::wrap(p.factors, o.factors)}};
-  if (o.bias) args.emplace(DNNL_ARG_BIAS, dn::wrap(p.bias, o.bias));
-  if (bytes(p.scratch) > 0)
-    args.emplace(DNNL_ARG_SCRATCHPAD,
-                 dn::wrap(p.scratch, ThreadBuffer<Work>::get(bytes(p.scratch))));
-  p.run.execute(dn::stream(), args);
+  if (!dn::same(p.w, weights.layout())) own.emplace(p, q, part.images, with_bias, o.w, o.from);
+  const auto set = [&](int argument, const void* data) {
+    p.args.at(argument).set_data_handle(const_cast<void*>(data));
+  };
+  set(DNNL_ARG_SRC, x);
+  set(DNNL_ARG_WEIGHTS, (own ? *own : weights).data());
+  set(DNNL_ARG_DST, y);
+  set(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, &q.input_zero);
+  if (type_of(q.result) != Type::s32) {
+    set(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, &q.zero);
+    set(kFactors, o.factors);
+  }
+  if (with_bias) set(DNNL_ARG_BIAS, o.bias);
+  if (p.scratch_bytes > 0) set(DNNL_ARG_SCRATCHPAD, ThreadBuffer<Work>::get(p.scratch_bytes));
+  p.run.execute(dn::stream(), p.args);
+}
+
+// Images with channels innermost in, and out.
+void run_parts(const Int8Conv& q, const Source& o, const char* images, char* y) {
+  const Parts parts(q);
+  const Parts::Part first = parts.at(0);
+  const bool with_bias = o.bias != nullptr;
+  const Weights weights(primitive(first.q, first.images, with_bias), first.q, first.images,
+                        with_bias, o.w, o.from);
+  const int64_t y_row = parts.y_row_size() * sdk::item_size(q.result);
+  sdk::parallel_for(parts.count(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const Parts::Part p = parts.at(k);
+      run(p, o, weights, images + p.x_row * parts.x_row_size(), y + p.y_row * y_row);
+    }
+  });
+}
+
+// oneDNN has no fast kernel for an output of one pixel. Images of one pixel are the pixels of one
+// column; others get a second output beside the first, over pixels that are not theirs.
+void run_single_pixels(Int8Conv q, const Source& o, const char* images, char* y) {
+  struct Wide;
+  struct Pairs;
+  Conv& c = q.shape;
+  if (c.batch > 1 && c.plain()) {
+    c.in[1] = c.out[1] = std::exchange(c.batch, 1);
+    return run_parts(q, o, images, y);
+  }
+  const int64_t rows = c.batch * c.in[0] * c.in[1], row = c.in[2] * c.channels,
+                wide_row = row + c.stride[2] * c.channels,
+                pixel = c.filters * sdk::item_size(q.result);
+  char* wide = static_cast<char*>(ThreadBuffer<Wide>::get(rows * wide_row));
+  char* pairs = static_cast<char*>(ThreadBuffer<Pairs>::get(c.batch * 2 * pixel));
+  // The zero point adds nothing: a window that reached into the padding may now reach into these.
+  std::memset(wide, static_cast<uint8_t>(q.input_zero), static_cast<std::size_t>(rows * wide_row));
+  for (int64_t i = 0; i < rows; ++i)
+    std::memcpy(wide + i * wide_row, images + i * row, static_cast<std::size_t>(row));
+  c.in[2] += c.stride[2];
+  c.out[2] = 2;
+  run_parts(q, o, wide, pairs);
+  for (int64_t n = 0; n < c.batch; ++n)
+    std::memcpy(y + n * pixel, pairs + 2 * n * pixel, static_cast<std::size_t>(pixel));
 }
 
 }  // namespace
@@ -218,22 +284,15 @@ bool conv_forward_int8(const Int8Conv& q, StridedBytes x, StridedBytes w,
                        void* y) {
   if (!int8_by_onednn()) return false;
   try {
-    const Parts parts(q);
-    const Parts::Part first = parts.at(0);
-    // Whether oneDNN supports the case shows here, before anything is written.
-    const Weights weights(first.q, first.images, bias != nullptr, w, from);
-    const Operands operands{weights, w, from, bias, factors};
+    const Source source{w, from, bias, factors};
     const char* images = static_cast<const char*>(images_of(q, x));
-    const int64_t y_row = parts.y_row_size() * sdk::item_size(q.result);
-    sdk::parallel_for(parts.count(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const Parts::Part p = parts.at(k);
-        run(p, operands, images + p.x_row * parts.x_row_size(),
-            static_cast<char*>(y) + p.y_row * y_row);
-      }
-    });
+    char* out = static_cast<char*>(y);
+    if (q.shape.out_plane() == 1)
+      run_single_pixels(q, source, images, out);
+    else
+      run_parts(q, source, images, out);
     return true;
-  } catch (const dnnl::error& e) {
+  } catch (const dnnl::error& e) {  // of a primitive that there is none of, before any write
     if (e.status != dnnl_out_of_memory) return false;
     throw sdk::Error(TN_ERROR_MEMORY, "oneDNN: ", e.what());
   }

@@ -8,10 +8,10 @@
 namespace tenon::cpu {
 
 // (sum((x - input_zero) w) + bias) * factor, as a float32, or rounded, plus zero, as an 8-bit
-// integer. Padding counts as input_zero.
+// integer; or the sum alone as an int32. Padding counts as input_zero.
 struct Int8Conv {
   Conv shape;
-  sdk::DType input, result;  // uint8 or int8, and float32 for the result
+  sdk::DType input, result;  // uint8 or int8, and int32 or float32 for the result
   int32_t input_zero, zero;
   bool relu;        // results are at least `zero`
   bool one_factor;  // for all filters, else one for each

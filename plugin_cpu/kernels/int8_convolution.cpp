@@ -48,4 +48,4 @@ tn_status int8_convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTe
 }  // namespace
 
 TN_KERNEL(_int8_convolution, int8_convolution,
-          dtypes("uint8,int8,float32").any_strides().mixed_dtypes());
+          dtypes("uint8,int8,int32,float32").any_strides().mixed_dtypes());

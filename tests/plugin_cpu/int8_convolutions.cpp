@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of 8-bit integers against double: every number equal, whatever the processor has.
+#include <array>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ const std::vector<Case> kCases = {
     {"images for several threads", {5, 32, 28, 28}, {48, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {"padding of more than a part", {1, 64, 9, 40}, {64, 64, 9, 3}, {1, 1}, {8, 1}, {1, 1}},
     {"long sums", {1, 1024, 5, 5}, {16, 1024, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"one pixel", {1, 64, 1, 1}, {100, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"images of one pixel", {5, 64, 1, 1}, {40, 64, 1, 1}, {2, 2}, {0, 0}, {1, 1}},
+    {"a window of the whole image", {3, 32, 5, 6}, {24, 32, 5, 6}, {1, 1}, {0, 0}, {1, 1}},
+    {"one pixel and its padding", {2, 24, 1, 1}, {24, 1, 3, 3}, {2, 3}, {1, 1}, {1, 1}, 24},
+    {"a volume of one pixel", {2, 16, 1, 1, 1}, {32, 16, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
 };
 
 Tensor integers(const Sizes& sizes, int64_t low, ScalarType dtype) {
@@ -101,6 +107,38 @@ TEST(Int8Convolutions, AreEqualToDouble) {
       }
     }
   }
+}
+
+// Sums above 2^24, which a float32 would round.
+TEST(Int8Convolutions, GiveSumsInInt32) {
+  for (const Case& c : kCases) {
+    for (const ScalarType dtype : {kByte, kChar}) {
+      Operands o(c, dtype, false);
+      o.x.select(0, 0).fill_(dtype == kByte ? 255 : 127);
+      o.w.select(0, 0).fill_(127);
+      const Tensor y = _int8_convolution(o.x, o.w, std::nullopt, o.factor, c.stride, c.pad,
+                                         c.dilation, c.groups, o.zero, kInt, 0, false);
+      const Tensor wanted = convolution(o.x.to(kDouble) - o.zero, o.w.to(kDouble), std::nullopt,
+                                        c.stride, c.pad, c.dilation, false, {0}, c.groups);
+      EXPECT_TRUE(y.equal(wanted.to(kInt))) << c.name << " of " << toString(dtype);
+      EXPECT_EQ(y.scalar_type(), kInt);
+    }
+  }
+}
+
+TEST(Int8Convolutions, AreProductsOfMatrices) {
+  manual_seed(4);
+  for (const auto& [rows, k, columns] : std::vector<std::array<int64_t, 3>>{
+           {1, 64, 48}, {7, 33, 5}, {64, 256, 100}, {3, 1, 1}, {2, 0, 4}, {0, 5, 4}}) {
+    const Tensor a = integers({rows, k}, 0, kByte), b = integers({k, columns}, -128, kChar);
+    EXPECT_TRUE(_int_mm(a, b).equal(a.to(kInt).mm(b.to(kInt)))) << rows << " " << k;
+    const Tensor s = a.to(kInt).sub(100).to(kChar), across = b.t().contiguous().t();
+    EXPECT_TRUE(_int_mm(s, across).equal(s.to(kInt).mm(b.to(kInt)))) << rows << " " << k;
+  }
+  test::expect_words(test::text_of([] {
+                       (void)_int_mm(zeros({2, 3}).to(kChar), zeros({2, 3}).to(kChar));
+                     }),
+                     {"_int_mm", "[2, 3]"});
 }
 
 TEST(Int8Convolutions, ReadTensorsOfAnyStrides) {
@@ -166,7 +204,7 @@ TEST(Int8Convolutions, RefuseOtherDtypesAndZeroPoints) {
   test::expect_words(text(o.w.to(kFloat), o.factor, kByte, 0), {"weight", "int8", "float32"});
   test::expect_words(text(o.w, o.factor.to(kDouble), kByte, 0), {"factor", "float32", "float64"});
   test::expect_words(text(o.w, ones({3}), kByte, 0), {"factor", "[1] or [2]", "[3]"});
-  test::expect_words(text(o.w, o.factor, kInt, 0), {"uint8 or int8", "int32"});
+  test::expect_words(text(o.w, o.factor, kLong, 0), {"uint8 or int8", "int64"});
   test::expect_words(text(o.w, o.factor, kByte, 256), {"zero point 256", "uint8"});
 }
 

@@ -104,7 +104,19 @@ Tensor _int_mm(const Tensor& self, const Tensor& mat2) {
   TENON_CHECK(fits && mat2.scalar_type() == kInt8, TypeError,
               "_int_mm: expected int8 matrices, the first of them also uint8, got ",
               toString(self.scalar_type()), " and ", toString(mat2.scalar_type()));
-  return self.to(kInt).mm(mat2.to(kInt));
+  TENON_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0), ValueError,
+              "_int_mm: self and mat2 must be matrices that can be multiplied, got ", self.sizes(),
+              " and ", mat2.sizes());
+  if (self.numel() == 0 || mat2.numel() == 0) return self.to(kInt).mm(mat2.to(kInt));
+  // Rows are the pixels of an image of one column.
+  const Tensor image = self.t().unsqueeze(0).unsqueeze(-1),
+               filters = mat2.t().unsqueeze(-1).unsqueeze(-1),
+               one = tenon::ones({1}, TensorOptions(self.device()).dtype(kFloat));
+  return tenon::_int8_convolution(image, filters, std::nullopt, one, {1, 1}, {0, 0}, {1, 1}, 1, 0,
+                                  kInt, 0, false)
+      .squeeze(-1)
+      .squeeze(0)
+      .t();
 }
 Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
                   const Tensor& scale_b, const std::optional<Tensor>& bias,

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Quantized layers in float32, whose sums are those of integers up to 2^24.
+// Quantized layers in float32, whose sums are those of integers up to 2^24, and in float64 where
+// the sums themselves are the result.
 #include <vector>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -34,10 +35,12 @@ Tensor _int8_convolution(const Tensor& input, const Tensor& weight,
                          IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                          int64_t groups, int64_t input_zero, ScalarType dtype, int64_t zero,
                          bool relu) {
+  const ScalarType computed = dtype == kInt ? kDouble : kFloat;
   const Tensor sums =
-      tenon::convolution(input.to(kFloat) - input_zero, weight.to(kFloat), std::nullopt, stride,
+      tenon::convolution(input.to(computed) - input_zero, weight.to(computed), std::nullopt, stride,
                          padding, dilation, false, {0}, groups)
           .round();
+  if (dtype == kInt) return sums.to(kInt);
   const int64_t dims = input.dim();
   const Tensor y = (bias ? sums + for_filters(*bias, dims) : sums) * for_filters(factor, dims);
   const Tensor rounded = dtype == kFloat ? y : y.round(),
