@@ -225,7 +225,11 @@ def quantized_matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> T
 def quantized_cat(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
   s = qx[0].q_scale() if scale is None else scale
   z = qx[0].q_zero_point() if zero_point is None else zero_point
-  return _quantized_as(torch.cat(torch.dequantize(qx), dim), s, z, qx[0])
+  parts: List[Tensor] = []
+  for x in qx:
+    same = x.q_scale() == s and x.q_zero_point() == z and x.dtype == qx[0].dtype
+    parts.append(x if same else _quantized_as(torch.dequantize(x), s, z, qx[0]))
+  return torch.cat(parts, dim)
 def quantized_cat_relu(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
   return torch.relu(quantized_cat(qx, dim, scale, zero_point))
 def quantized_relu6(qx: Tensor, inplace: bool = False) -> Tensor:
@@ -407,8 +411,7 @@ def quantized_$OP(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tens
   a, b = torch.dequantize(qa), torch.dequantize(qb)
   return _quantized_as(a $SIGN b, scale, zero_point, qa)
 def quantized_$OP_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return _quantized_as(torch.relu(a $SIGN b), scale, zero_point, qa)
+  return torch.relu(quantized_$OP(qa, qb, scale, zero_point))
 def quantized_$OP_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
   a, b = torch.dequantize(qa), torch.dequantize(qb)
   return out.copy_(a $SIGN b)

@@ -201,10 +201,12 @@ Results moved(const Call& c) {
 }
 
 Results ordered(const Call& c) {
+  const ScalarType integer = integer_dtype(c.by->dtype);
+  if (core::op_takes(c.op, integer)) return moved(c);
   const ScalarType wide = c.by->dtype == kQInt32 ? kDouble : kFloat;
   Results r =
       Arguments(c.op, c.in, [&](const Tensor& t) { return integers_of(t).to(wide); }).call();
-  r[0] = wrap(r[0].to(integer_dtype(c.by->dtype)), c.by);
+  r[0] = wrap(r[0].to(integer), c.by);
   return r;
 }
 
