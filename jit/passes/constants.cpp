@@ -7,6 +7,7 @@
 #include "jit/ir/alias.h"
 #include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
+#include "jit/passes/values.h"
 
 namespace tenon::jit {
 namespace {
@@ -105,7 +106,8 @@ bool makes_much(const Node& n, const Stack& inputs) {
 
 class Propagation final : public NodePass {
  public:
-  Propagation(Graph& g, bool frozen) : NodePass(g), facts_(g), frozen_(frozen) {}
+  Propagation(Graph& g, bool frozen, bool keeps_integers = false)
+      : NodePass(g), facts_(g), frozen_(frozen), keeps_integers_(keeps_integers) {}
 
  private:
   void visit(Node& n) override {
@@ -146,8 +148,8 @@ class Propagation final : public NodePass {
     if (n.op && n.inputs().empty()) return false;
     const AliasFacts::Effects& e = facts_.effects(&n);
     if (e.outside || !e.writes.empty()) return false;
-    for (const Value* v : n.inputs())
-      if (facts_.has_writers(v)) return false;
+    for (const Value* v : n.inputs())  // None is never written, though a list of its type may be
+      if (!is_none(v) && facts_.has_writers(v)) return false;
     for (const Value* v : n.outputs())
       if (is_mutable(*v->type()) && (facts_.has_writers(v) || facts_.escapes(v))) return false;
     return true;
@@ -174,7 +176,7 @@ class Propagation final : public NodePass {
   }
 
   void fold(Node& n) {
-    if (!can_fold(n)) return;
+    if (!can_fold(n) || (keeps_integers_ && dequantizes(n))) return;
     Stack inputs;
     std::size_t given = 0;
     for (const Value* v : n.inputs()) {
@@ -199,12 +201,13 @@ class Propagation final : public NodePass {
   }
 
   AliasFacts facts_;
-  bool frozen_;
+  bool frozen_, keeps_integers_;
 };
 
 }  // namespace
 
 bool propagate_constants(Graph& g) { return Propagation(g, false).run(); }
-bool propagate_frozen_constants(Graph& g) { return Propagation(g, true).run(); }
+bool propagate_frozen_constants(Graph& g) { return Propagation(g, true, true).run(); }
+bool propagate_dequantized(Graph& g) { return Propagation(g, true).run(); }
 
 }  // namespace tenon::jit

@@ -6,6 +6,7 @@
 #include "jit/ir/alias.h"
 #include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
+#include "jit/passes/product.h"
 #include "jit/passes/shape_facts.h"
 #include "jit/passes/values.h"
 #include "tenon/jit/operator.h"
@@ -19,16 +20,6 @@ constexpr const char* kLinear = "aten::_linear_epilogue";
 struct Activation {
   std::string name;
   std::vector<double> parameters;
-};
-
-// What the product is made of.
-struct Product {
-  Node* node = nullptr;
-  bool convolution = false;
-  Value *input = nullptr, *bias = nullptr;  // bias may be None
-  Tensor weight;
-  std::vector<int64_t> stride, padding, dilation;
-  int64_t groups = 1;
 };
 
 // What becomes one node: the product, the addition, the activation.
@@ -82,71 +73,13 @@ std::optional<Activation> activation_of(const Node& n) {
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> window_of(const Node& n, const char* name, std::size_t space) {
-  const Value* v = argument(n, name);
-  auto list = v ? ints_of(v) : std::nullopt;
-  if (!list) return std::nullopt;
-  if (list->size() == 1) list->resize(space, (*list)[0]);
-  return list->size() == space ? list : std::nullopt;
-}
-
-// "valid" and "same" as numbers; "same" only where both sides get as much.
-std::optional<std::vector<int64_t>> named_padding(const Node& n, const Product& p) {
-  const Value* v = argument(n, "padding");
-  const auto c = v ? to_constant(v) : std::nullopt;
-  if (!c || !c->isString()) return std::nullopt;
-  std::vector<int64_t> out(p.dilation.size(), 0);
-  if (c->toStringView() == "valid") return out;
-  if (c->toStringView() != "same") return std::nullopt;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const int64_t total = p.dilation[i] * (p.weight.size(static_cast<int64_t>(i) + 2) - 1);
-    if (total % 2 != 0 || p.stride[i] != 1) return std::nullopt;
-    out[i] = total / 2;
-  }
-  return out;
-}
-
-bool fill_convolution(const Node& n, Product& p) {
-  if (p.weight.dim() < 3 || p.weight.dim() > 5) return false;
-  if (const Value* t = argument(n, "transposed"); t && bool_of(t) != std::optional(false))
-    return false;
-  const auto space = static_cast<std::size_t>(p.weight.dim() - 2);
-  const auto stride = window_of(n, "stride", space), dilation = window_of(n, "dilation", space);
-  const auto groups = argument(n, "groups") ? int_of(argument(n, "groups")) : std::nullopt;
-  if (!stride || !dilation || !groups) return false;
-  p.stride = *stride;
-  p.dilation = *dilation;
-  p.groups = *groups;
-  auto padding = window_of(n, "padding", space);
-  if (!padding) padding = named_padding(n, p);
-  if (!padding) return false;
-  p.padding = *padding;
-  return true;
-}
-
-// Where a kind has input, weight and bias; the weight of matmul and addmm is [in, out].
-struct Layout {
-  int input, weight, bias;  // bias: -1 if there is none
-  bool convolution, transposed;
-};
-const Layout* layout_of(const Node& n) {
-  static const std::map<std::string, Layout, std::less<>> all{
-      {"aten::conv1d", {0, 1, 2, true, false}},       {"aten::conv2d", {0, 1, 2, true, false}},
-      {"aten::conv3d", {0, 1, 2, true, false}},       {"aten::convolution", {0, 1, 2, true, false}},
-      {"aten::_convolution", {0, 1, 2, true, false}}, {"aten::linear", {0, 1, 2, false, false}},
-      {"aten::addmm", {1, 2, 0, false, true}},        {"aten::matmul", {0, 1, -1, false, true}},
-      {"aten::mm", {0, 1, -1, false, true}}};
-  const auto it = all.find(n.kind());
-  return it == all.end() || !n.op ? nullptr : &it->second;
-}
-
 class Fusion final : public NodePass {
  public:
   explicit Fusion(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
   void visit(Node& n) override {
-    const Layout* l = n.owning_block() ? layout_of(n) : nullptr;
+    const ProductLayout* l = n.owning_block() ? product_layout(n) : nullptr;
     if (!l) return;
     Product p;
     if (!fill(n, *l, p)) return;
@@ -161,7 +94,7 @@ class Fusion final : public NodePass {
     return p.convolution && p.weight.scalar_type() == kFloat;
   }
 
-  bool fill(Node& n, const Layout& l, Product& p) {
+  bool fill(Node& n, const ProductLayout& l, Product& p) {
     const auto at = [&](int i) { return n.input(static_cast<std::size_t>(i)); };
     const auto weight = tensor_of(at(l.weight));
     if (!weight || !weight->is_floating_point() || facts_.has_writers(at(l.weight))) return false;

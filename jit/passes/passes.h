@@ -42,8 +42,11 @@ TENON_API bool functionalize(Graph& g);
 
 // Of programs that are only run, with constant weights (freeze). Results differ by rounding.
 
-// As propagate_constants; results may be as large as what they are made of.
+// As propagate_constants; results may be as large as what they are made of. Weights of 8-bit
+// integers stay integers, for fuse_quantized.
 bool propagate_frozen_constants(Graph& g);
+// These too become numbers.
+bool propagate_dequantized(Graph& g);
 // Ranks and sizes that the operators before decide become constants.
 bool decide_shapes(Graph& g);
 // Dropout outside of training gives its argument.
@@ -59,6 +62,8 @@ bool fold_scales(Graph& g);
 bool recognize_activations(Graph& g);
 bool recognize_norms(Graph& g);
 bool recognize_attention(Graph& g);
+// Convolutions and linear layers between steps of 8 bits become layers of integers.
+TENON_API bool fuse_quantized(Graph& g);
 // Linear layers of one input become one, and parts of its result.
 bool merge_linears(Graph& g);
 // A convolution or a linear layer with constant weight, the addition of a tensor after it, and an

@@ -106,6 +106,8 @@ const std::vector<Pass>& inference_passes() {
       {"unroll_loops", unroll_loops},
       {"lower_tuples", lower_tuples},
       {"simplify", simplify},
+      {"fuse_quantized", fuse_quantized},
+      {"propagate_dequantized", propagate_dequantized},
       {"recognize_activations", recognize_activations},
       {"recognize_norms", recognize_norms},
       {"recognize_attention", recognize_attention},

@@ -112,6 +112,11 @@ bool may_give_sizes_by_data(const Node& n) {
   return kNames.count(n.kind()) != 0 || (n.is("aten::where") && n.inputs().size() == 1);
 }
 
+bool dequantizes(const Node& n) {
+  return n.is("quantized_decomposed::dequantize_per_tensor") ||
+         n.is("quantized_decomposed::dequantize_per_channel");
+}
+
 IValue new_object(const Node& n) {
   const auto cls = std::static_pointer_cast<const ClassType>(n.output()->type());
   return core::Ref<ivalue::Object>::adopt(

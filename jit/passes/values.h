@@ -31,6 +31,10 @@ TENON_API bool asks_sizes(const Node& n);
 // is not among them: what the indices are is not seen here.
 TENON_API bool may_give_sizes_by_data(const Node& n);
 
+// Whether it gives the real numbers of integers. Of constants it is a weight, which programs and
+// files keep as integers.
+TENON_API bool dequantizes(const Node& n);
+
 // What a prim::isinstance gives for the value.
 TENON_API bool is_instance(const Node& n, const IValue& v);
 // What prim::CreateObject makes: of the class, with attributes that nothing has set.

@@ -141,7 +141,8 @@ bool ProgramWriter::gives_sizes_by_data(const Node& n) const {
     return item.has_parts && std::any_of(item.parts.begin(), item.parts.end(),
                                          [&](const Item* p) { return selects(*p); });
   };
-  if (!n.op->op || may_give_sizes_by_data(n)) return true;
+  const bool steps = n.kind().rfind("quantized_decomposed::", 0) == 0;
+  if ((!n.op->op && !steps) || may_give_sizes_by_data(n)) return true;
   if (n.is("aten::index") && is_mask(n.input(1))) return true;
   return std::any_of(n.inputs().begin(), n.inputs().end(),
                      [this](const Value* v) { return has_sizes_by_data(at(v)); });

@@ -394,7 +394,7 @@ std::vector<Stack> ProgramWriter::call(const Node& n) const {
 
 // Numbers that are the same in every run become constants, others are computed from sizes.
 bool ProgramWriter::fold(const Node& n) {
-  if (!n.op || n.op->has_side_effects || n.outputs().empty()) return false;
+  if (!n.op || n.op->has_side_effects || n.outputs().empty() || dequantizes(n)) return false;
   bool constant = true, known = true;
   for (const Value* v : n.inputs()) {
     constant = constant && at(v).constant;
@@ -452,7 +452,8 @@ namespace {
 // An operator of the host that is one of tensors in torch, or in a library beside it, which has it
 // under the same name.
 bool is_of_tensors(const Node& n, const std::string& space) {
-  static const std::set<std::string, std::less<>> kLibraries = {"torchvision", "transformers"};
+  static const std::set<std::string, std::less<>> kLibraries = {"torchvision", "transformers",
+                                                                "quantized_decomposed"};
   static const std::set<std::string, std::less<>> kInAten = {
       "aten::_native_multi_head_attention", "aten::_transformer_encoder_layer_fwd"};
   if (!n.op || n.op->op || n.op->has_side_effects) return false;

@@ -68,6 +68,26 @@ Tensor integer_convolution(const Tensor& x, const Tensor& weight, const Tensor& 
       dilation, groups, q_zero_point(x), integers_for(quantized_dtype(x)), to.zero, to.relu);
 }
 
+// A convolution of one spatial dimension is one of two, the first of size 1. An image alone is a
+// batch of one.
+Tensor convolution_of_integers(const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
+                               const Tensor& factor, Sizes stride, Sizes padding, Sizes dilation,
+                               int64_t groups, int64_t input_zero, ScalarType dtype, int64_t zero,
+                               bool relu) {
+  const bool flat = weight.dim() == 3, alone = x.dim() + 1 == weight.dim();
+  const Tensor batch = alone ? x.unsqueeze(0) : x;
+  if (flat) {
+    stride.insert(stride.begin(), 1);
+    padding.insert(padding.begin(), 0);
+    dilation.insert(dilation.begin(), 1);
+  }
+  Tensor y = tenon::_int8_convolution(flat ? batch.unsqueeze(-2) : batch,
+                                      flat ? weight.unsqueeze(-2) : weight, bias, factor, stride,
+                                      padding, dilation, groups, input_zero, dtype, zero, relu);
+  if (flat) y = y.squeeze(-2);
+  return alone ? y.squeeze(0) : y;
+}
+
 // The product of rows, as a convolution of one image of one column.
 Tensor integer_product(const Tensor& rows, const Tensor& weight, const OptionalTensor& bias,
                        const Tensor& factor, int64_t input_zero, ScalarType dtype, int64_t zero,
@@ -215,6 +235,8 @@ void unpack_state(Stack& s) {
 #define WINDOW                                                                           \
   "int[] stride, int[] padding, int[] output_padding, int[] dilation, bool transposed, " \
   "int groups, "
+#define FACTORS ", Tensor weight, Tensor? bias, Tensor factor, "
+#define RESULT "int input_zero, ScalarType dtype, int zero, bool relu) -> Tensor"
 const HostOperator list[] = {
     {"tenon_quantized::values(Tensor weight, bool transposed) -> Tensor", unboxed<values_of>},
     {"tenon_quantized::scales(Tensor weight) -> Tensor", unboxed<scales_of>},
@@ -222,6 +244,10 @@ const HostOperator list[] = {
      unboxed<convolve>},
     {"tenon_quantized::linear(" PACKED "float scale, int zero, bool relu) -> Tensor",
      unboxed<linear>},
+    {"tenon_quantized::product(Tensor rows" FACTORS RESULT, unboxed<integer_product>},
+    {"tenon_quantized::convolution(Tensor x" FACTORS
+     "int[] stride, int[] padding, int[] dilation, int groups, " RESULT,
+     unboxed<convolution_of_integers>},
     {"tenon_quantized::linear_dynamic(" PACKED "bool reduce_range) -> Tensor",
      unboxed<linear_dynamic>},
     {"tenon_quantized::one_dimension_more(Tensor weight) -> Tensor", unboxed<one_dimension_more>},
