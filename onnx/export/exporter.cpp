@@ -239,7 +239,7 @@ bool Exporter::fills_alike(const Node& n) const {
 
 // What is the same in every run is computed here.
 bool Exporter::fold(const Node& n) {
-  if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
+  if (!n.op || has_side_effects(n) || n.outputs().empty() || jit::dequantizes(n)) return false;
   bool constant = !n.inputs().empty();
   for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
   if (!constant && !jit::asks_rank_or_dtype(n) && !asks_fixed_sizes(n) && !fills_alike(n))

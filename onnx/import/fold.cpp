@@ -13,12 +13,12 @@ namespace {
 
 constexpr int64_t kMaxElements = 1 << 20;
 
-// Operators that draw numbers, or whose graphs would have to be run.
+// Operators that draw numbers, or whose graphs would have to be run. Weights of 8 bits stay so.
 bool may_fold(const Call& c) {
   const std::string& op = c.node.op_type();
   if (op.find("Random") != std::string::npos || op == "Bernoulli" || op == "Multinomial" ||
       op == "Dropout" || op == "Loop" || op == "If" || op == "Scan" || op == "SequenceEmpty" ||
-      op == "Optional")
+      op == "Optional" || op == "DequantizeLinear")
     return false;
   static const std::set<std::string> kByValue = {"Expand",     "Tile",          "ConstantOfShape",
                                                  "Range",      "Pad",           "Resize",

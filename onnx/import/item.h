@@ -25,6 +25,7 @@ struct Item {
   std::optional<ScalarType> dtype;  // of the tensor, where it is known
   int32_t onnx_type = 0;            // as the file says, where it does
   Tensor constant;                  // known while loading
+  int64_t rank = -1;                // of a tensor made from a constant; -1: not known
   jit::Node* made_after = nullptr;  // the last node that has made it: lists are filled in place
   bool is_initializer = false;      // `constant` becomes a parameter or a buffer of the module
   bool as_parameter = false;        // a node uses it as a weight

@@ -209,6 +209,14 @@ Tensor read(const pb::TensorProto& t, const ExternalData& external, pb::TensorPr
   return from_bytes(bytes.data(), sizes, n, t.data_type());
 }
 
+// Nobody else has the address: backends may keep what they derive from weights.
+Tensor with_counted_writes(Tensor t) {
+  if (core::Storage* storage = t.unsafeGetTensorImpl()->storage.get())
+    __atomic_fetch_and(&storage->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
+                       __ATOMIC_RELAXED);
+  return t;
+}
+
 }  // namespace
 
 std::optional<ScalarType> dtype_of(int32_t type) {
@@ -221,10 +229,10 @@ std::string name_of_type(int32_t type) {
 }
 
 Tensor read_tensor(pb::TensorProto& t, const ExternalData& external) {
-  return read(t, external, &t);
+  return with_counted_writes(read(t, external, &t));
 }
 Tensor read_tensor(const pb::TensorProto& t, const ExternalData& external) {
-  return read(t, external, nullptr);
+  return with_counted_writes(read(t, external, nullptr));
 }
 
 Tensor read_sparse(const pb::SparseTensorProto& t, const ExternalData& external) {

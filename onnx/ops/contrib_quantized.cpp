@@ -51,7 +51,9 @@ def _gather_blocks(x: Tensor, index: Tensor, scales: Tensor, zero: Optional[Tens
     y = y - _along(z, y, at, block).to(s.dtype)
   return y * _along(s, y, at, block)
 def MatMulIntegerToFloat(a: Tensor, b: Tensor, a_scale: Tensor, b_scale: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor], bias: Optional[Tensor]) -> Tensor:
-  y = torch.matmul(_centered(a, a_zero, False), _centered(b, b_zero, False)).to(torch.float32) * (a_scale * b_scale)
+  return _product_to_float(torch.matmul(_centered(a, a_zero, False), _centered(b, b_zero, False)), a_scale, b_scale, bias)
+def _product_to_float(y: Tensor, a_scale: Tensor, b_scale: Tensor, bias: Optional[Tensor]) -> Tensor:
+  y = y.to(torch.float32) * (a_scale * b_scale)
   return y if bias is None else y + bias
 def DynamicQuantizeMatMul(a: Tensor, b: Tensor, b_scale: Tensor, b_zero: Optional[Tensor], bias: Optional[Tensor]) -> Tensor:
   q, scale, zero = DynamicQuantizeLinear(a)
@@ -93,6 +95,9 @@ def _q_gemm(a: Tensor, a_scale: Tensor, a_zero: Optional[Tensor], b: Tensor, b_s
 )py");
 
 Value* real(Builder& b, Call& c, std::size_t at) {  // value, scale, zero point
+  const int32_t type = type_of_item(*c.input(at));
+  if (const auto step = step_of(c.input(at + 1), c.optional_input(at + 2), type))
+    return dequantize_by(b, b.tensor(c.input(at)), *step);
   return b
       .call_text("_real", {b.tensor(c.input(at)), b.tensor(c.input(at + 1)),
                            optional_tensor(b, c.optional_input(at + 2))})
@@ -149,7 +154,25 @@ std::vector<ItemPtr> translate_q_concat(Builder& b, Call& c) {
   Value* y = b.emit1("aten::cat", {list, b.constant(c.integer("axis", 1))});
   return {quantize_to(b, y, c.input(0), c.input(1), type_of_item(*c.input(1)))};
 }
+// Rows times a known matrix; null for another product.
+Value* linear_of(Builder& b, const Call& c) {
+  const ItemPtr bias = c.optional_input(6);
+  const auto x = step_of(c.input(1), c.optional_input(2), type_of_item(*c.input(0)));
+  const Tensor& weight = c.input(3)->constant;
+  const bool transposed = c.integer("transB", 0) == 0;
+  const bool fits = x && weight.defined() && c.integer("transA", 0) == 0 && c.real("alpha", 1) == 1;
+  if (!fits || (bias && !(bias->constant.defined() && bias->constant.dim() == 1))) return nullptr;
+  Value* w = dequantize_weight(b, c.input(3), c.input(4), c.optional_input(5), transposed ? 1 : 0);
+  if (!w) return nullptr;
+  if (transposed) w = b.emit1("aten::t", {w});
+  return b.emit1("aten::linear", {dequantize_by(b, b.tensor(c.input(0)), *x), w,
+                                  real_bias(b, bias, c.input(4), x->scale)});
+}
 std::vector<ItemPtr> translate_q_gemm(Builder& b, Call& c) {
+  if (Value* y = linear_of(b, c)) {
+    if (!c.optional_input(7)) return {Builder::item(y, kFloat)};
+    return quantized_as(b, c, y, 7);
+  }
   Value* y =
       b.call_text(
            "_q_gemm",
@@ -179,11 +202,34 @@ std::vector<ItemPtr> translate_gather_blocks(Builder& b, Call& c) {
   return {Builder::item(y, c.input(2)->dtype)};
 }
 
+Value* product_to_float(Builder& b, Value* product, Value* x_scale, const ItemPtr& scale,
+                        const ItemPtr& bias) {
+  return b
+      .call_text("_product_to_float", {product, x_scale, b.tensor(scale), optional_tensor(b, bias)})
+      .at(0);
+}
+std::vector<ItemPtr> translate_product_to_float(Builder& b, Call& c) {
+  Value* product = int_product(b, c.input(0), c.input(1), c.optional_input(4), c.optional_input(5));
+  if (!product) return b.call_function(c, "MatMulIntegerToFloat", Gives::Unknown);
+  Value* y = product_to_float(b, product, b.tensor(c.input(2)), c.input(3), c.optional_input(6));
+  return {Builder::item(y, kFloat)};
+}
+std::vector<ItemPtr> translate_dynamic_product(Builder& b, Call& c) {
+  if (!c.input(1)->constant.defined())
+    return b.call_function(c, "DynamicQuantizeMatMul", Gives::Same);
+  const std::vector<Value*> q = b.call_text("DynamicQuantizeLinear", {b.tensor(c.input(0))});
+  Value* product = int_product(b, Builder::item(q.at(0), kByte), c.input(1),
+                               Builder::item(q.at(2), kByte), c.optional_input(3));
+  if (!product) return b.call_function(c, "DynamicQuantizeMatMul", Gives::Same);
+  Value* y = product_to_float(b, product, q.at(1), c.input(2), c.optional_input(4));
+  return {Builder::item(y, kFloat)};
+}
+
 const Entry kQuantized[] = {
     {"MatMulNBits", 1, 0, Gives::Same},
     {"GatherBlockQuantized", 1, 0, Gives::Unknown, nullptr, translate_gather_blocks},
-    {"MatMulIntegerToFloat", 1, 0},
-    {"DynamicQuantizeMatMul", 1, 0, Gives::Same},
+    {"MatMulIntegerToFloat", 1, 0, Gives::Unknown, nullptr, translate_product_to_float},
+    {"DynamicQuantizeMatMul", 1, 0, Gives::Same, nullptr, translate_dynamic_product},
     {"QGemm", 1, 0, Gives::Unknown, nullptr, translate_q_gemm},
     {"QLinearAdd", 1, 0, Gives::Unknown, nullptr, translate_q_binary},
     {"QLinearMul", 1, 0, Gives::Unknown, nullptr, translate_q_binary},

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and pooling, of any number of dimensions that the operators have.
+#include "onnx/ops/conv.h"
+
 #include "onnx/import/builder.h"
 #include "tenon/runtime/error.h"
 
@@ -46,9 +48,6 @@ def Conv(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET",
     x = torch.constant_pad_nd(x, _pad_flat(p), 0)
     p = [0 for i in range(2 * n)]
   return torch.convolution(x, w, b, s, p[:n], d, False, [0 for i in range(n)], group)
-def Conv_plain(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: List[int], group: int = 1, kernel_shape: Optional[List[int]] = None, pads: List[int], strides: List[int]) -> Tensor:
-  n = len(strides)
-  return torch.convolution(x, w, b, strides, pads[:n], dilations, False, [0 for i in range(n)], group)
 def ConvTranspose(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, output_padding: Optional[List[int]] = None, output_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   n = w.dim() - 2
   s = _or(strides, n, 1)
@@ -225,17 +224,49 @@ bool no_auto_pad(const Call& c) {
   return mode == "NOTSET" || mode.empty();
 }
 
-// Everything is said and symmetric: the operator alone.
-std::vector<ItemPtr> translate_conv(Builder& b, Call& c) {
-  const bool plain = no_auto_pad(c) && c.has("pads") && c.has("strides") && c.has("dilations") &&
-                     is_symmetric(c.integers("pads"));
-  return b.call_function(c, plain ? "Conv_plain" : "Conv", Gives::Same);
+// The number of spatial dimensions; 0 if it is not known.
+std::size_t spatial_dims(const Call& c, const ItemPtr& weight) {
+  const int64_t rank = weight->constant.defined() ? weight->constant.dim() : weight->rank;
+  if (rank > 2) return static_cast<std::size_t>(rank - 2);
+  for (const char* name : {"kernel_shape", "strides", "dilations"})
+    if (c.has(name)) return c.integers(name).size();
+  return 0;
 }
+
+}  // namespace
+
+Value* plain_convolution(Builder& b, const Call& c, const ItemPtr& weight, Value* x, Value* w,
+                         Value* bias) {
+  const std::size_t n = spatial_dims(c, weight);
+  const auto numbers = [&](const char* name, std::size_t size, int64_t none) {
+    return c.has(name) ? c.integers(name) : std::vector<int64_t>(size, none);
+  };
+  std::vector<int64_t> pads = numbers("pads", 2 * n, 0);
+  if (n == 0 || !no_auto_pad(c) || pads.size() != 2 * n || !is_symmetric(pads)) return nullptr;
+  pads.resize(n);
+  return b.emit1("aten::convolution",
+                 {x, w, bias, b.constant(numbers("strides", n, 1)), b.constant(pads),
+                  b.constant(numbers("dilations", n, 1)), b.constant(false),
+                  b.constant(std::vector<int64_t>(n, 0)), b.constant(c.integer("group", 1))});
+}
+
+namespace {
+
+std::vector<ItemPtr> translate_conv(Builder& b, Call& c) {
+  const ItemPtr bias = c.optional_input(2);
+  Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1));
+  Value* y =
+      plain_convolution(b, c, c.input(1), x, w, bias ? b.tensor(bias) : b.constant(IValue()));
+  if (y) return {Builder::item(y, c.input(0)->dtype)};
+  return b.call_function(c, "Conv", Gives::Same);
+}
+
+bool is_pooled(ScalarType t) { return isFloatingType(t) || t == kByte || t == kChar; }
 
 std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
   const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape");
   bool fits = no_auto_pad(c) && kernel.size() == 2 && pads.size() == 4 && is_symmetric(pads) &&
-              c.n_outputs() == 1 && c.input(0)->dtype && isFloatingType(*c.input(0)->dtype);
+              c.n_outputs() == 1 && c.input(0)->dtype && is_pooled(*c.input(0)->dtype);
   for (std::size_t i = 0; fits && i < 2; ++i) fits = 2 * pads[i] <= kernel[i];
   std::vector<ItemPtr> out = b.call_function(c, fits ? "MaxPool2d" : "MaxPool", Gives::Same);
   if (out.size() > 1) out[1]->dtype = kLong;

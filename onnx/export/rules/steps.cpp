@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of 8 bits as exported programs have them: integers in ordinary tensors, scale and zero
 // point as arguments. They become QuantizeLinear and DequantizeLinear, which runtimes join with
-// what is between; what those cannot say is written as the arithmetic that it is.
+// what is between; what those cannot say is written as the arithmetic that it is. Products of bytes
+// are written as such.
 #include "onnx/export/call.h"
 #include "tenon/ops.h"
 
@@ -65,16 +66,22 @@ void quantize_channels(Call& c) {
 void give_numbers(Call& c, const Steps& s) {
   c.give_cast(c.op("DequantizeLinear", {c.in("input"), s.by[0], s.by[1]}, s.attrs), kFloat32);
 }
+void need_numbers(ScalarType d) {
+  if (d != kInt32) need_bytes(d);
+}
 void dequantize(Call& c) {
-  need_bytes(c.dtype("input"));
+  need_numbers(c.dtype("input"));
   give_numbers(c, of_one(c, c.dtype("input")));
 }
 void dequantize_channels(Call& c) {
-  need_bytes(c.dtype("input"));
+  need_numbers(c.dtype("input"));
   give_numbers(c, of_channels(c, c.dtype("input")));
 }
 
-const Rules::Entry list[] = {{"quantized_decomposed::quantize_per_tensor", quantize},
+void product_of_integers(Call& c) { c.give(c.op("MatMulInteger", {c.in("self"), c.in("mat2")})); }
+
+const Rules::Entry list[] = {{"aten::_int_mm", product_of_integers},
+                             {"quantized_decomposed::quantize_per_tensor", quantize},
                              {"quantized_decomposed::dequantize_per_tensor", dequantize},
                              {"quantized_decomposed::quantize_per_channel", quantize_channels},
                              {"quantized_decomposed::dequantize_per_channel", dequantize_channels}};
