@@ -171,11 +171,13 @@ class QuantizedFusion final : public NodePass {
     return n;
   }
 
-  // quantize(move(dequantize(x))) by one step.
+  // quantize(move(dequantize(x))) by one step. The result was fresh: x, or a view of it, may take
+  // its place only where nobody writes it and it stays inside.
   void move_integers(Node& n) {
     const auto to = step_of(n);
     Node* moves = n.input(0)->node();
-    if (!to || !has_whole_range(n, *to)) return;
+    const bool shared = facts_.has_writers(n.output()) || facts_.escapes(n.output());
+    if (!to || !has_whole_range(n, *to) || (shared && !moves->is("aten::max_pool2d"))) return;
     Step from;
     if (Node* d = dequantized(n.input(0), from); d && from == *to) {
       n.output()->replace_all_uses_with(d->input(0));

@@ -185,6 +185,23 @@ TEST(QuantizedLayers, MoveIntegersThroughWhatPicksThem) {
   expect_layers(text, linear_constants(), integers({2, 3, 8, 6}, kByte), "max_pool2d", 0);
 }
 
+// What was fresh does not become the input, or a view of it, where one could tell.
+TEST(QuantizedLayers, KeepMemoryApart) {
+  manual_seed(7);
+  const std::string again =
+      "  %y : Tensor = quantized_decomposed::quantize_per_tensor(%r, %step, %zero, %0, %high, "
+      "%0)\n";
+  const Tensor x = integers({3, 4}, kByte);
+  const Constants c = linear_constants();
+  expect_layers(graph_text(again, "  return (%y)"), c, x,
+                "dequantize_per_tensor quantize_per_tensor", 0);
+  expect_layers(
+      graph_text(again,
+                 "  %d : Tensor = aten::zero_(%y)\n  %e : Tensor = aten::neg(%y)\n  return (%e)"),
+      c, x, "dequantize_per_tensor quantize_per_tensor zero_ neg", 0);
+  expect_layers(graph_text(again, "  %d : Tensor = aten::neg(%y)\n  return (%d)"), c, x, "neg", 0);
+}
+
 // Weights around another number than 0, ranges of less than 8 bits, and inputs that are written.
 TEST(QuantizedLayers, LeaveWhatTheyAreNotFor) {
   manual_seed(5);
