@@ -3,7 +3,6 @@
 // Pooling of images with channels innermost: windows of pixels, each a run of channels. Declines
 // other layouts, which max_pool.cpp and avg_pool.cpp take. Overwritten: all outputs. NaN is the
 // maximum, as there.
-#include <limits>
 #include <type_traits>
 
 #include "plugin_cpu/kernels/mean_window.h"
@@ -122,11 +121,7 @@ void max_line(const PixelPool& q, const Line& line, const T* x, T* y, int64_t* i
   for (int64_t o = 0; o < p.out[2]; ++o, y += q.channels, indices += q.channels) {
     const TapPixels taps(p, line, o);
     if (taps.count() == 0) {
-      using C = sdk::compute_t<T>;
-      constexpr C kLowest = std::numeric_limits<C>::has_infinity
-                                ? -std::numeric_limits<C>::infinity()
-                                : std::numeric_limits<C>::lowest();
-      std::fill_n(y, q.channels, T(kLowest));
+      std::fill_n(y, q.channels, T(kLowest<sdk::compute_t<T>>));
       std::fill_n(indices, q.channels, 0);
       continue;
     }

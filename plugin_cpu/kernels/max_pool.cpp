@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Largest elements of windows or cells, where they were, and the gradient. Overwritten: all
 // outputs. NaN is the maximum, the last one of several; of equal elements the first is taken.
-#include <limits>
 #include <vector>
 
 #include "plugin_cpu/kernels/pool.h"
@@ -108,10 +107,6 @@ HWY_INLINE void add_tap_any_step(const T* x, const T* end, int64_t from, int64_t
   else
     add_tap<0, kFirst>(x, end, from, step, o, best, where);
 }
-
-template <class C>
-constexpr C kLowest = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
-                                                           : std::numeric_limits<C>::lowest();
 
 // One line of outputs: starts at each window's first element, then takes one tap after the other
 // for all of them.

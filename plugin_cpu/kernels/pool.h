@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -55,6 +56,11 @@ inline Pool pool_windows(sdk::Tensor x, sdk::Tensor y, int nd, sdk::Ints kernel,
   }
   return p;
 }
+
+// The maximum of a window that lies in the padding.
+template <class C>
+constexpr C kLowest = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
+                                                           : std::numeric_limits<C>::lowest();
 
 // Taps [first, last) of a window whose positions lie inside of the input.
 struct Taps {
