@@ -3,6 +3,7 @@
 // Writes in branches and loops to tensors of outside. The program is changed before these are
 // written: each block works on a copy of its own, which is a result of the branch or carried by the
 // loop, and what comes later takes that result. Copies are Identity nodes of the model.
+#include "jit/passes/nodes.h"
 #include "onnx/export/exporter.h"
 #include "tenon/jit/operator.h"
 
@@ -11,34 +12,13 @@ namespace {
 
 using jit::Block;
 using jit::Graph;
+using jit::is_after;
+using jit::is_in;
 using jit::Node;
 using jit::TypeKind;
 using jit::Value;
 using NewNames = std::map<const Value*, Value*>;
 
-bool is_in(const Node* n, const Block* b) {
-  for (const Block* at = n->owning_block(); at;) {
-    if (at == b) return true;
-    at = at->owning_node() ? at->owning_node()->owning_block() : nullptr;
-  }
-  return false;
-}
-bool is_in(const Node* n, const Node& around) {
-  return std::any_of(around.blocks().begin(), around.blocks().end(),
-                     [n](const Block* b) { return is_in(n, b); });
-}
-
-// Of later nodes of the block, and of its results.
-bool is_after(const Node* user, const Node& n) {
-  while (user->owning_block() != n.owning_block()) {
-    user = user->owning_block()->owning_node();
-    if (!user) return false;
-  }
-  if (user == n.owning_block()->return_node()) return true;
-  const Node* at = n.next();
-  while (at != user && at != n.owning_block()->return_node()) at = at->next();
-  return at == user;
-}
 bool is_used_after(const Value& v, const Node& n) {
   return std::any_of(v.uses().begin(), v.uses().end(),
                      [&n](const jit::Use& u) { return is_after(u.user, n); });
@@ -46,11 +26,6 @@ bool is_used_after(const Value& v, const Node& n) {
 bool is_used_in(const Value& v, const Node& n) {
   return std::any_of(v.uses().begin(), v.uses().end(),
                      [&n](const jit::Use& u) { return is_in(u.user, n); });
-}
-
-bool writes(const Node& n, std::size_t k) {
-  return n.op && k < n.op->schema.arguments.size() && n.op->schema.arguments[k].alias.write &&
-         n.input(k)->type()->is(TypeKind::Tensor);
 }
 
 // What it may be a view of; null: it has memory of its own, or nothing is known.
@@ -69,7 +44,7 @@ void add_written(const Block& b, const Node& n, std::vector<Value*>& to) {
   for (const Node* w : b.nodes()) {
     for (const Block* inner : w->blocks()) add_written(*inner, n, to);
     for (std::size_t k = 0; k < w->inputs().size(); ++k) {
-      if (!writes(*w, k)) continue;
+      if (!jit::writes_tensor(*w, k)) continue;
       Value* v = w->input(k);
       while (Value* of = is_in(v->node(), n) ? viewed_value(*v) : nullptr) v = of;
       if (std::find(to.begin(), to.end(), v) == to.end()) to.push_back(v);
@@ -115,7 +90,7 @@ std::ptrdiff_t count_shown(const Block& b, const Node& n, const std::set<const V
 // By somebody who uses it, or a view of it.
 bool is_written(const Value& v) {
   return std::any_of(v.uses().begin(), v.uses().end(), [&](const jit::Use& u) {
-    if (writes(*u.user, static_cast<std::size_t>(u.index))) return true;
+    if (jit::writes_tensor(*u.user, static_cast<std::size_t>(u.index))) return true;
     const auto& outputs = u.user->outputs();
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](const Value* o) { return viewed_value(*o) == &v && is_written(*o); });
@@ -136,7 +111,7 @@ bool shows(const Item* i, const Tensor& memory) {
 
 // The tensor itself, before the writes in place that gave the value.
 Value* before_writes(Value* v) {
-  while (writes(*v->node(), 0)) v = v->node()->input(0);
+  while (jit::writes_tensor(*v->node(), 0)) v = v->node()->input(0);
   return v;
 }
 
@@ -204,7 +179,7 @@ NewNames insert_names(Graph& g, Value* old, const std::vector<Value*>& views, Va
   NewNames made{{old, base}};
   for (Value* v : views) {
     const Node& maker = *v->node();
-    if (writes(maker, 0)) {
+    if (jit::writes_tensor(maker, 0)) {
       made[v] = made.at(maker.input(0));
       continue;
     }
@@ -227,7 +202,7 @@ Value* use_copy(Block& b, Value* old, const std::vector<Value*>& views, Value* f
   for (const auto& [name, made] : insert_names(g, old, views, copy)) {
     const Node *maker = made->node(), *copies = copy->node();
     replace_uses(*const_cast<Value*>(name), made, [&](const Node* user) {
-      return user != copies && user != maker && is_in(user, &b);
+      return user != copies && user != maker && is_in(user, b);
     });
   }
   return copy;
@@ -299,7 +274,7 @@ void Exporter::carry(Node& n, const SharedNames& names) {
     for (Block* b : n.blocks()) {
       const auto used = [&](const Value* v) {
         return std::any_of(v->uses().begin(), v->uses().end(),
-                           [&](const jit::Use& u) { return is_in(u.user, b); });
+                           [&](const jit::Use& u) { return is_in(u.user, *b); });
       };
       const bool any =
           used(names.base) || std::any_of(names.views.begin(), names.views.end(), used);

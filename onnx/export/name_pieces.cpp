@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pieces of a tensor (split, chunk, unbind) that the program writes to, or whose tensor it writes
 // to, become views of their own: slices and selected indices, of which a write knows where it goes.
+#include "jit/passes/nodes.h"
 #include "jit/passes/passes.h"
 #include "onnx/export/exporter.h"
 #include "tenon/jit/operator.h"
@@ -14,11 +15,6 @@ using jit::Node;
 using jit::TypeKind;
 using jit::Value;
 
-bool writes(const Node& n, int argument) {
-  const auto k = static_cast<std::size_t>(argument);
-  return n.op && k < n.op->schema.arguments.size() && n.op->schema.arguments[k].alias.write &&
-         n.input(k)->type()->is(TypeKind::Tensor);
-}
 bool gives_views(const Node& n) {
   if (n.is("prim::ListUnpack") || n.is("aten::__getitem__")) return true;
   return n.op && !n.op->schema.returns.empty() && !n.op->schema.returns[0].alias.set.empty();
@@ -33,7 +29,7 @@ bool is_written(const Value& v, std::set<const Value*>& seen) {
   if (!seen.insert(&v).second) return false;
   for (const jit::Use& u : v.uses()) {
     if (u.index != 0) continue;
-    if (writes(*u.user, u.index)) return true;
+    if (jit::writes_tensor(*u.user, static_cast<std::size_t>(u.index))) return true;
     if (!gives_views(*u.user)) continue;
     for (const Value* view : u.user->outputs())
       if (is_written(*view, seen)) return true;

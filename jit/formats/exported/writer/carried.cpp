@@ -7,38 +7,12 @@
 #include <functional>
 
 #include "jit/formats/exported/writer/program_writer.h"
+#include "jit/passes/nodes.h"
 
 namespace tenon::jit::formats {
 namespace {
 
-bool is_in_block(const Node* n, const Block& around) {
-  for (const Block* b = n->owning_block(); b;) {
-    if (b == &around) return true;
-    b = b->owning_node() ? b->owning_node()->owning_block() : nullptr;
-  }
-  return false;
-}
-bool is_in(const Node* n, const Node& around) {
-  const auto& blocks = around.blocks();
-  return std::any_of(blocks.begin(), blocks.end(),
-                     [n](const Block* b) { return is_in_block(n, *b); });
-}
-// Of later nodes of the block, and of its results.
-bool is_after(const Node* user, const Node& n) {
-  while (user->owning_block() != n.owning_block()) {
-    user = user->owning_block()->owning_node();
-    if (!user) return false;
-  }
-  const Node* end = n.owning_block()->return_node();
-  const Node* m = n.next();
-  while (m != user && m != end) m = m->next();
-  return m == user;
-}
-
-bool gives_view(const Node& n) {
-  return !n.op || std::any_of(n.op->schema.returns.begin(), n.op->schema.returns.end(),
-                              [](const Argument& r) { return !r.alias.set.empty(); });
-}
+bool may_give_view(const Node& n) { return !n.op || gives_view(n); }
 
 // Where the views lead that nodes in `b` write, if that is outside of n.
 void add_written(const Block& b, const Node& n, std::vector<Value*>& to) {
@@ -47,7 +21,7 @@ void add_written(const Block& b, const Node& n, std::vector<Value*>& to) {
     for (std::size_t k = 0; w->op && k < w->op->schema.arguments.size(); ++k) {
       if (!w->op->schema.arguments[k].alias.write) continue;
       Value* v = w->input(k);
-      while (is_in(v->node(), n) && gives_view(*v->node()) && !v->node()->inputs().empty())
+      while (is_in(v->node(), n) && may_give_view(*v->node()) && !v->node()->inputs().empty())
         v = v->node()->input(0);
       if (!is_in(v->node(), n) && std::find(to.begin(), to.end(), v) == to.end()) to.push_back(v);
     }
@@ -58,12 +32,12 @@ void add_written(const Block& b, const Node& n, std::vector<Value*>& to) {
 bool has_one_name(const Value& v, const Node& n, bool is_own) {
   const Node& maker = *v.node();
   if (!v.type()->is(TypeKind::Tensor) || maker.owning_block() != n.owning_block() ||
-      (gives_view(maker) && !is_own))
+      (may_give_view(maker) && !is_own))
     return false;
   return std::all_of(v.uses().begin(), v.uses().end(), [&](const Use& u) {
     const Node& user = *u.user;
     if (&user == &n) return false;
-    if (is_in(&user, n) || is_after(&user, n) || !gives_view(user)) return true;
+    if (is_in(&user, n) || is_after(&user, n) || !may_give_view(user)) return true;
     return user.op && std::all_of(user.outputs().begin(), user.outputs().end(),
                                   [](const Value* o) { return o->uses().empty(); });
   });
@@ -95,7 +69,7 @@ void ProgramWriter::carry_writes(Node& n) {
       Value* from = loop ? b->add_input("", Type::tensor()) : v;
       Value* copy = copy_at_begin(*b, from);
       replace_uses(v, copy,
-                   [&](const Node* user) { return user != copy->node() && is_in_block(user, *b); });
+                   [&](const Node* user) { return user != copy->node() && is_in(user, *b); });
       b->register_output(copy);
     }
     if (loop) n.add_input(v);

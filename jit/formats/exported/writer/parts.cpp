@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/formats/exported/writer/program_writer.h"
+#include "jit/passes/nodes.h"
 #include "tenon/core/op.h"
 #include "tenon/runtime/error.h"
 
@@ -33,14 +34,6 @@ bool ProgramWriter::is_of_part(const Value& v, const Block& part) {
 }
 
 namespace {
-
-bool is_in(const Node* n, const Block& b) {
-  for (const Block* at = n->owning_block(); at;) {
-    if (at == &b) return true;
-    at = at->owning_node() ? at->owning_node()->owning_block() : nullptr;
-  }
-  return false;
-}
 
 // Whether a node of the block made the tensor, or what it is a view of.
 bool is_made_in(const Value* v, const Block& b) {

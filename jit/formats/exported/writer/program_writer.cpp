@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/passes/nodes.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
 #include "tenon/autograd/mode.h"
@@ -310,11 +311,6 @@ namespace {
 
 bool writes_first(const Node& n) {
   return n.op && n.op->op && n.op->form == Operator::Form::Inplace && n.outputs().size() == 1;
-}
-
-bool gives_view(const Node& n) {
-  return n.op && std::any_of(n.op->schema.returns.begin(), n.op->schema.returns.end(),
-                             [](const Argument& r) { return !r.alias.set.empty(); });
 }
 
 // Itself, or through one of its views; so it is if there are too many to tell.
