@@ -3,6 +3,7 @@
 #include "plugin_cpu/simd/quantize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -75,6 +76,60 @@ void DequantizeS8(const int8_t* x, float* y, int64_t n, float scale, int32_t zer
   Dequantize(x, y, n, scale, zero);
 }
 
+struct Numbers {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<int32_t, decltype(d)> di;
+  const hn::Rebind<uint8_t, decltype(d)> du;
+  HWY_INLINE auto read(hn::Vec<decltype(du)> v, const Bytes& of) const {
+    const auto integers = hn::PromoteTo(di, hn::Xor(v, hn::Set(du, of.flip)));
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(integers, hn::Set(di, of.zero))),
+                   hn::Set(d, of.scale));
+  }
+  HWY_INLINE auto write(hn::Vec<decltype(d)> v, const Bytes& as) const {
+    const auto moved = hn::Add(hn::Round(hn::Mul(v, hn::Set(d, as.scale))),
+                               hn::Set(d, static_cast<float>(as.zero)));
+    const auto kept = hn::Min(hn::Max(moved, hn::Zero(d)), hn::Set(d, 255.0f));
+    return hn::Xor(hn::DemoteTo(du, hn::ConvertTo(di, kept)), hn::Set(du, as.flip));
+  }
+};
+
+template <bool kProduct>
+HWY_INLINE void CombineBytes(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y,
+                             int64_t n) {
+  const Numbers numbers;
+  const auto low = hn::Set(numbers.d, q.relu ? 0.0f : -HUGE_VALF);
+  const auto of = [&](auto va, auto vb) HWY_ATTR {
+    const auto x = numbers.read(va, q.a), z = numbers.read(vb, q.b);
+    return numbers.write(hn::Max(kProduct ? hn::Mul(x, z) : hn::Add(x, z), low), q.y);
+  };
+  const auto du = numbers.du;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(du));
+  int64_t i = 0;
+  if (q.b_step == 0) {
+    const auto vb = hn::Set(du, *b);
+    EachVector(du, du, a, y, n, [&](auto va) HWY_ATTR { return of(va, vb); });
+    return;
+  }
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(of(hn::LoadU(du, a + i), hn::LoadU(du, b + i)), du, y + i);
+  constexpr std::size_t kMaxLanes = hn::MaxLanes(decltype(numbers.du)());
+  if constexpr (kMaxLanes > 1) {
+    if (i == n) return;
+    uint8_t left[kMaxLanes] = {}, right[kMaxLanes] = {}, out[kMaxLanes];
+    std::copy(a + i, a + n, left);
+    std::copy(b + i, b + n, right);
+    hn::StoreU(of(hn::LoadU(du, left), hn::LoadU(du, right)), du, out);
+    std::copy(out, out + (n - i), y + i);
+  }
+}
+
+void Combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) {
+  if (q.product)
+    CombineBytes<true>(q, a, b, y, n);
+  else
+    CombineBytes<false>(q, a, b, y, n);
+}
+
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -85,6 +140,7 @@ TENON_EXPORT(QuantizeU8);
 TENON_EXPORT(QuantizeS8);
 TENON_EXPORT(DequantizeU8);
 TENON_EXPORT(DequantizeS8);
+TENON_EXPORT(Combine);
 
 void quantize(const float* x, uint8_t* y, int64_t n, float factor, int32_t zero) {
   TENON_DISPATCH(QuantizeU8)(x, y, n, factor, zero);
@@ -97,6 +153,9 @@ void dequantize(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero
 }
 void dequantize(const int8_t* x, float* y, int64_t n, float scale, int32_t zero) {
   TENON_DISPATCH(DequantizeS8)(x, y, n, scale, zero);
+}
+void combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) {
+  TENON_DISPATCH(Combine)(q, a, b, y, n);
 }
 
 }  // namespace tenon::cpu

@@ -48,4 +48,25 @@ Tensor _int8_convolution(const Tensor& input, const Tensor& weight,
   return dtype == kFloat ? kept : with_zero_point(kept, zero, dtype);
 }
 
+Tensor _quantized_add(const Tensor& self, const Tensor& other, double self_scale, int64_t self_zero,
+                      double other_scale, int64_t other_zero, double factor, int64_t zero_point,
+                      ScalarType dtype, bool relu) {
+  const Tensor sum = tenon::_dequantize(self, self_scale, self_zero) +
+                     tenon::_dequantize(other, other_scale, other_zero);
+  return tenon::_quantize(relu ? tenon::relu(sum) : sum, factor, zero_point, dtype);
+}
+
+Tensor _quantized_mul(const Tensor& self, const Tensor& other, double self_scale, int64_t self_zero,
+                      double other_scale, int64_t other_zero, double factor, int64_t zero_point,
+                      ScalarType dtype, bool relu) {
+  const Tensor product = tenon::_dequantize(self, self_scale, self_zero) *
+                         tenon::_dequantize(other, other_scale, other_zero);
+  return tenon::_quantize(relu ? tenon::relu(product) : product, factor, zero_point, dtype);
+}
+
+Tensor _byte_table(const Tensor& self, const Tensor& table) {
+  const Tensor at = self.to(kLong) + (self.scalar_type() == kChar ? 128 : 0);
+  return table.index_select(0, at.flatten()).reshape(self.sizes());
+}
+
 }  // namespace tenon::decomp
