@@ -14,6 +14,7 @@
 #include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/product.h"
+#include "jit/passes/quantized_step.h"
 #include "jit/passes/values.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
@@ -23,43 +24,6 @@ namespace {
 
 constexpr const char *kConvolution = "tenon_quantized::convolution",
                      *kRows = "tenon_quantized::product";
-
-// The numbers of a tensor of 8-bit integers: (integer - zero) * scale.
-struct Step {
-  double scale = 1;
-  int64_t zero = 0;
-  ScalarType dtype = kByte;
-  bool operator==(const Step& o) const {
-    return scale == o.scale && zero == o.zero && dtype == o.dtype;
-  }
-};
-
-bool is_step(const Node& n, const char* kind) {
-  return n.op && n.is(std::string("quantized_decomposed::") + kind);
-}
-
-// Of quantize_per_tensor and dequantize_per_tensor, whose parameters are numbers.
-std::optional<Step> step_of(const Node& n) {
-  const Value *scale = argument(n, "scale"), *zero = argument(n, "zero_point"),
-              *dtype = argument(n, "dtype");
-  if (!scale || !zero || !dtype) return std::nullopt;
-  const auto s = number_of(scale);
-  const auto z = int_of(zero), t = int_of(dtype);
-  const bool bytes = t && (*t == static_cast<int64_t>(kByte) || *t == static_cast<int64_t>(kChar));
-  if (!s || !z || !bytes || !(*s > 0) || !std::isfinite(*s)) return std::nullopt;
-  const auto type = static_cast<ScalarType>(*t);
-  const int64_t low = type == kChar ? -128 : 0;
-  return *z >= low && *z <= low + 255 ? std::optional(Step{*s, *z, type}) : std::nullopt;
-}
-bool has_whole_range(const Node& n, const Step& s) {
-  const int64_t low = s.dtype == kChar ? -128 : 0;
-  const Value *least = argument(n, "quant_min"), *most = argument(n, "quant_max");
-  return least && most && int_of(least) == low && int_of(most) == low + 255;
-}
-bool gives_single(const Node& n) {
-  const Value* out = argument(n, "out_dtype");
-  return !out || is_none(out) || int_of(out) == static_cast<int64_t>(kFloat);
-}
 
 // A weight of signed integers whose zero points are 0, along the dimension of its filters.
 struct IntegerWeight {
@@ -106,12 +70,6 @@ std::optional<double> upper_end(const Node& n) {
   if (!clamps || n.inputs().size() != 3 || !is_number(n.input(1), 0)) return std::nullopt;
   return is_none(n.input(2)) ? HUGE_VAL : number_of(n.input(2));
 }
-// Whether numbers above `end` are beyond the integers anyway.
-bool saturates(const Step& s, double end) {
-  const double high = s.dtype == kChar ? 127 : 255;
-  return std::nearbyint(end / s.scale) + static_cast<double>(s.zero) >= high;
-}
-
 // Whether it exchanges the two dimensions of a matrix.
 bool exchanges(const Node& n) {
   if (n.is("aten::t")) return true;

@@ -64,6 +64,8 @@ bool recognize_norms(Graph& g);
 bool recognize_attention(Graph& g);
 // Convolutions and linear layers between steps of 8 bits become layers of integers.
 TENON_API bool fuse_quantized(Graph& g);
+// Functions of bytes become tables; sums and products of two tensors of bytes one operator.
+TENON_API bool fuse_quantized_pointwise(Graph& g);
 // Linear layers of one input become one, and parts of its result.
 bool merge_linears(Graph& g);
 // A convolution or a linear layer with constant weight, the addition of a tensor after it, and an

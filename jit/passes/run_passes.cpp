@@ -107,6 +107,7 @@ const std::vector<Pass>& inference_passes() {
       {"lower_tuples", lower_tuples},
       {"simplify", simplify},
       {"fuse_quantized", fuse_quantized},
+      {"fuse_quantized_pointwise", fuse_quantized_pointwise},
       {"propagate_dequantized", propagate_dequantized},
       {"recognize_activations", recognize_activations},
       {"recognize_norms", recognize_norms},

@@ -100,19 +100,12 @@ tn_status pair(Call&, Tensor out, Tensor self, Tensor other, double self_scale, 
   return TN_OK;
 }
 
-template <class T>
-void look_up(Tensor out, Tensor self, const T* table) {
-  const uint8_t flip = flip_of(self.dtype());
-  each_run<uint8_t, T>(self, out, [&](const uint8_t* x, T* y, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) y[i] = table[x[i] ^ flip];
-  });
-}
 tn_status byte_table(Call&, Tensor out, Tensor self, Tensor table) {
   if (!table.contiguous()) return TN_DECLINED;
-  if (table.dtype() == kFloat32)
-    look_up(out, self, table.data<const float>());
-  else
-    look_up(out, self, table.data<const uint8_t>());
+  const uint8_t flip = flip_of(self.dtype()), *of = static_cast<const uint8_t*>(table.data());
+  each_run<uint8_t, uint8_t>(self, out, [&](const uint8_t* x, uint8_t* y, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) y[i] = of[x[i] ^ flip];
+  });
   return TN_OK;
 }
 
@@ -122,4 +115,4 @@ TN_KERNEL(_quantize, quantize, dtypes("float32,uint8,int8").any_strides().mixed_
 TN_KERNEL(_dequantize, dequantize, dtypes("float32,uint8,int8").any_strides().mixed_dtypes());
 TN_KERNEL(_quantized_add, pair<false>, dtypes("uint8,int8").any_strides().mixed_dtypes());
 TN_KERNEL(_quantized_mul, pair<true>, dtypes("uint8,int8").any_strides().mixed_dtypes());
-TN_KERNEL(_byte_table, byte_table, dtypes("float32,uint8,int8").any_strides().mixed_dtypes());
+TN_KERNEL(_byte_table, byte_table, dtypes("uint8,int8").any_strides().mixed_dtypes());

@@ -63,6 +63,7 @@ void expect_layers(const std::string& text, const Constants& constants, const Te
   const auto g = graph_of(text, constants);
   const Tensor before = run(*g, x);
   fuse_quantized(*g);
+  fuse_quantized_pointwise(*g);
   eliminate_dead_code(*g);
   EXPECT_EQ(kinds(*g), after) << text;
   const Tensor y = run(*g, x);
@@ -183,6 +184,59 @@ TEST(QuantizedLayers, MoveIntegersThroughWhatPicksThem) {
   %y : Tensor = quantized_decomposed::quantize_per_tensor(%p, %step, %zero, %0, %high, %0))",
                                       "\n  return (%y)");
   expect_layers(text, linear_constants(), integers({2, 3, 8, 6}, kByte), "max_pool2d", 0);
+}
+
+// Of one tensor: whatever the numbers are, the same integers.
+TEST(QuantizedPointwise, BecomesATable) {
+  manual_seed(8);
+  const Tensor x = integers({3, 40}, kByte);
+  const Constants c = linear_constants();
+  const auto expect_table = [&](const std::string& nodes) {
+    expect_layers(graph_text(nodes, kQuantize), c, x, "_byte_table", 0);
+  };
+  expect_table("  %y : Tensor = aten::silu(%r)");
+  expect_table("  %h : Tensor = aten::sigmoid(%r)\n  %y : Tensor = aten::mul(%r, %h)");
+  expect_table(R"(  %h : Tensor = aten::add(%r, %six, %1)
+  %k : Tensor = aten::clamp(%h, %nil, %six)
+  %m : Tensor = aten::mul(%k, %r)
+  %y : Tensor = aten::div(%m, %six))");
+  expect_table("  %y : Tensor = aten::log(%r)");
+  // Another scale alone.
+  expect_layers(graph_text("", R"(
+  %z : Tensor = quantized_decomposed::quantize_per_tensor(%r, %out, %zero, %0, %high, %0)
+  return (%z))"),
+                c, x, "_byte_table", 0);
+}
+
+TEST(QuantizedPointwise, OfTwoIsOneOperator) {
+  manual_seed(9);
+  const Tensor x = integers({12, 40}, kByte);
+  const Constants c{{"q", integers({12, 40}, kByte)}, {"s", rand({12})}, {"bias", randn({12})}};
+  const std::string other =
+      "  %d : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %out, %0, %0, %high, %0, "
+      "%none)\n";
+  const auto expect_one = [&](const std::string& nodes, const std::string& after) {
+    expect_layers(graph_text(other + nodes, kQuantize), c, x, after, 0);
+  };
+  expect_one("  %y : Tensor = aten::add(%r, %d, %1)", "_quantized_add");
+  expect_one("  %y : Tensor = aten::mul(%d, %r)", "_quantized_mul");
+  expect_one("  %a : Tensor = aten::add(%r, %d, %1)\n  %y : Tensor = aten::relu(%a)",
+             "_quantized_add");
+  // A factor, another activation, and a value that is used twice.
+  expect_one("  %two : int = prim::Constant[value=2]()\n  %y : Tensor = aten::add(%r, %d, %two)",
+             "dequantize_per_tensor dequantize_per_tensor add quantize_per_tensor");
+  expect_one("  %a : Tensor = aten::add(%r, %d, %1)\n  %y : Tensor = aten::tanh(%a)",
+             "dequantize_per_tensor dequantize_per_tensor add tanh quantize_per_tensor");
+  expect_layers(graph_text(other, R"(
+  %y : Tensor = aten::add(%r, %d, %1)
+  %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %out, %zero, %0, %high, %0)
+  %n : Tensor = quantized_decomposed::dequantize_per_tensor(%z, %out, %zero, %0, %high, %0, %none)
+  %e : Tensor = aten::sub(%y, %n, %1)
+  return (%e))"),
+                c, x,
+                "dequantize_per_tensor dequantize_per_tensor add quantize_per_tensor "
+                "dequantize_per_tensor sub",
+                0);
 }
 
 // What was fresh does not become the input, or a view of it, where one could tell.
