@@ -82,8 +82,7 @@ bool native_bf16() {
   return native;
 }
 bool native_int8() {
-  static const bool native =
-      includes(dnnl::cpu_isa::avx512_core_vnni) && !includes(dnnl::cpu_isa::avx512_core_amx);
+  static const bool native = includes(dnnl::cpu_isa::avx512_core_vnni);
   return native;
 }
 

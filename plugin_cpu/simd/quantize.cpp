@@ -76,43 +76,43 @@ void DequantizeS8(const int8_t* x, float* y, int64_t n, float scale, int32_t zer
   Dequantize(x, y, n, scale, zero);
 }
 
-struct Numbers {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<int32_t, decltype(d)> di;
-  const hn::Rebind<uint8_t, decltype(d)> du;
-  HWY_INLINE auto read(hn::Vec<decltype(du)> v, const Bytes& of) const {
-    const auto integers = hn::PromoteTo(di, hn::Xor(v, hn::Set(du, of.flip)));
-    return hn::Mul(hn::ConvertTo(d, hn::Sub(integers, hn::Set(di, of.zero))),
-                   hn::Set(d, of.scale));
-  }
-  HWY_INLINE auto write(hn::Vec<decltype(d)> v, const Bytes& as) const {
-    const auto moved = hn::Add(hn::Round(hn::Mul(v, hn::Set(d, as.scale))),
-                               hn::Set(d, static_cast<float>(as.zero)));
-    const auto kept = hn::Min(hn::Max(moved, hn::Zero(d)), hn::Set(d, 255.0f));
-    return hn::Xor(hn::DemoteTo(du, hn::ConvertTo(di, kept)), hn::Set(du, as.flip));
-  }
-};
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::Rebind<int32_t, Floats>;
+using Octets = hn::Rebind<uint8_t, Floats>;
+
+HWY_INLINE hn::Vec<Floats> Read(hn::Vec<Octets> v, const Bytes& of) {
+  const Floats d;
+  const Ints di;
+  const auto integers = hn::PromoteTo(di, hn::Xor(v, hn::Set(Octets(), of.flip)));
+  return hn::Mul(hn::ConvertTo(d, hn::Sub(integers, hn::Set(di, of.zero))), hn::Set(d, of.scale));
+}
+HWY_INLINE hn::Vec<Octets> Write(hn::Vec<Floats> v, const Bytes& as) {
+  const Floats d;
+  const Octets du;
+  const auto moved = hn::Add(hn::Round(hn::Mul(v, hn::Set(d, as.scale))),
+                             hn::Set(d, static_cast<float>(as.zero)));
+  const auto kept = hn::Min(hn::Max(moved, hn::Zero(d)), hn::Set(d, 255.0f));
+  return hn::Xor(hn::DemoteTo(du, hn::ConvertTo(Ints(), kept)), hn::Set(du, as.flip));
+}
 
 template <bool kProduct>
 HWY_INLINE void CombineBytes(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y,
                              int64_t n) {
-  const Numbers numbers;
-  const auto low = hn::Set(numbers.d, q.relu ? 0.0f : -HUGE_VALF);
-  const auto of = [&](auto va, auto vb) HWY_ATTR {
-    const auto x = numbers.read(va, q.a), z = numbers.read(vb, q.b);
-    return numbers.write(hn::Max(kProduct ? hn::Mul(x, z) : hn::Add(x, z), low), q.y);
+  const Octets du;
+  const auto low = hn::Set(Floats(), q.relu ? 0.0f : -HUGE_VALF);
+  const auto of = [&](hn::Vec<Octets> va, hn::Vec<Octets> vb) HWY_ATTR {
+    const auto x = Read(va, q.a), z = Read(vb, q.b);
+    return Write(hn::Max(kProduct ? hn::Mul(x, z) : hn::Add(x, z), low), q.y);
   };
-  const auto du = numbers.du;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(du));
-  int64_t i = 0;
   if (q.b_step == 0) {
     const auto vb = hn::Set(du, *b);
-    EachVector(du, du, a, y, n, [&](auto va) HWY_ATTR { return of(va, vb); });
-    return;
+    return EachVector(du, du, a, y, n, [&](auto va) HWY_ATTR { return of(va, vb); });
   }
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(du));
+  int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(of(hn::LoadU(du, a + i), hn::LoadU(du, b + i)), du, y + i);
-  constexpr std::size_t kMaxLanes = hn::MaxLanes(decltype(numbers.du)());
+  constexpr std::size_t kMaxLanes = hn::MaxLanes(Octets());
   if constexpr (kMaxLanes > 1) {
     if (i == n) return;
     uint8_t left[kMaxLanes] = {}, right[kMaxLanes] = {}, out[kMaxLanes];
