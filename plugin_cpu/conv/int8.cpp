@@ -21,7 +21,9 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
-const int kFactors = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+const int kFactors = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+          kInputZero = DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC,
+          kZero = DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST;
 
 struct Primitive {
   dnnl::convolution_forward run;
@@ -45,16 +47,17 @@ Desc factors_of(const Int8Conv& q, std::size_t dims) {
 }
 
 // After a sum the product with the factors, then the rounding that does not depend on the zero
-// point.
+// point. Zero points that are 0 are left out: behind relu most are, and those of the input cost
+// sums over the padding in each call.
 dnnl::primitive_attr attributes(const Int8Conv& q, const Desc& factors) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dn::append_zero_point(attr, DNNL_ARG_SRC);
+  if (q.input_zero != 0) dn::append_zero_point(attr, DNNL_ARG_SRC);
   if (type_of(q.result) == Type::s32) return attr;
   dnnl::post_ops ops;
   ops.append_binary(dnnl::algorithm::binary_mul, factors);
   if (type_of(q.result) != Type::f32) {
-    dn::append_zero_point(attr, DNNL_ARG_DST);
+    if (q.zero != 0) dn::append_zero_point(attr, DNNL_ARG_DST);
     dn::append_function(ops, dnnl::algorithm::eltwise_round);
   }
   if (q.relu) dn::append_function(ops, dnnl::algorithm::eltwise_relu);
@@ -78,12 +81,10 @@ Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
   Primitive p{dnnl::convolution_forward(pd), x, pd.weights_desc(), bytes(pd.scratchpad_desc()), {}};
   p.args = {{DNNL_ARG_SRC, dn::wrap(x, nullptr)},
             {DNNL_ARG_WEIGHTS, dn::wrap(p.w, nullptr)},
-            {DNNL_ARG_DST, dn::wrap(y, nullptr)},
-            {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, dn::wrap(one, nullptr)}};
-  if (type_of(q.result) != Type::s32) {
-    p.args.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, dn::wrap(one, nullptr));
-    p.args.emplace(kFactors, dn::wrap(factors, nullptr));
-  }
+            {DNNL_ARG_DST, dn::wrap(y, nullptr)}};
+  if (q.input_zero != 0) p.args.emplace(kInputZero, dn::wrap(one, nullptr));
+  if (q.zero != 0) p.args.emplace(kZero, dn::wrap(one, nullptr));
+  if (type_of(q.result) != Type::s32) p.args.emplace(kFactors, dn::wrap(factors, nullptr));
   if (with_bias) p.args.emplace(DNNL_ARG_BIAS, dn::wrap(bias, nullptr));
   if (p.scratch_bytes > 0)
     p.args.emplace(DNNL_ARG_SCRATCHPAD, dn::wrap(pd.scratchpad_desc(), nullptr));
@@ -92,7 +93,8 @@ Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
 
 dn::Key key_of(const Int8Conv& q, int64_t images, bool with_bias) {
   dn::Key key = conv_key(kForward, type_of(q.input), q.shape, images, with_bias);
-  key.insert(key.end(), {static_cast<int64_t>(type_of(q.result)), q.relu, q.one_factor});
+  key.insert(key.end(), {static_cast<int64_t>(type_of(q.result)), q.relu, q.one_factor,
+                         q.input_zero != 0, q.zero != 0});
   return key;
 }
 
@@ -223,11 +225,9 @@ void run(const Parts::Part& part, const Source& o, const Weights& weights, const
   set(DNNL_ARG_SRC, x);
   set(DNNL_ARG_WEIGHTS, (own ? *own : weights).data());
   set(DNNL_ARG_DST, y);
-  set(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, &q.input_zero);
-  if (type_of(q.result) != Type::s32) {
-    set(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, &q.zero);
-    set(kFactors, o.factors);
-  }
+  if (q.input_zero != 0) set(kInputZero, &q.input_zero);
+  if (q.zero != 0) set(kZero, &q.zero);
+  if (type_of(q.result) != Type::s32) set(kFactors, o.factors);
   if (with_bias) set(DNNL_ARG_BIAS, o.bias);
   if (p.scratch_bytes > 0) set(DNNL_ARG_SCRATCHPAD, ThreadBuffer<Work>::get(p.scratch_bytes));
   p.run.execute(dn::stream(), p.args);

@@ -3,7 +3,6 @@
 #include "plugin_cpu/simd/quantize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -86,23 +85,30 @@ HWY_INLINE hn::Vec<Floats> Read(hn::Vec<Octets> v, const Bytes& of) {
   const auto integers = hn::PromoteTo(di, hn::Xor(v, hn::Set(Octets(), of.flip)));
   return hn::Mul(hn::ConvertTo(d, hn::Sub(integers, hn::Set(di, of.zero))), hn::Set(d, of.scale));
 }
-HWY_INLINE hn::Vec<Octets> Write(hn::Vec<Floats> v, const Bytes& as) {
+// Held within [low, 255] first, so that adding 1.5 * 2^23 leaves the rounded integer in the low bits.
+HWY_INLINE hn::Vec<Octets> Write(hn::Vec<Floats> v, const Bytes& as, int32_t low) {
+  constexpr float kRounding = 12582912.0f;
+  constexpr int32_t kBits = 0x4B400000;  // of kRounding
   const Floats d;
+  const Ints di;
   const Octets du;
-  const auto moved = hn::Add(hn::Round(hn::Mul(v, hn::Set(d, as.scale))),
-                             hn::Set(d, static_cast<float>(as.zero)));
-  const auto kept = hn::Min(hn::Max(moved, hn::Zero(d)), hn::Set(d, 255.0f));
-  return hn::Xor(hn::DemoteTo(du, hn::ConvertTo(Ints(), kept)), hn::Set(du, as.flip));
+  const auto least = hn::Set(d, static_cast<float>(low - as.zero)),
+             most = hn::Set(d, static_cast<float>(255 - as.zero));
+  const auto kept = hn::Min(hn::Max(hn::Mul(v, hn::Set(d, as.scale)), least), most);
+  const auto bits = hn::BitCast(di, hn::Add(kept, hn::Set(d, kRounding)));
+  const auto integers = hn::Add(bits, hn::Set(di, as.zero - kBits));
+  const auto bytes = hn::TruncateTo(du, hn::BitCast(hn::RebindToUnsigned<Ints>(), integers));
+  return hn::Xor(bytes, hn::Set(du, as.flip));
 }
 
 template <bool kProduct>
 HWY_INLINE void CombineBytes(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y,
                              int64_t n) {
   const Octets du;
-  const auto low = hn::Set(Floats(), q.relu ? 0.0f : -HUGE_VALF);
+  const int32_t low = q.relu ? q.y.zero : 0;
   const auto of = [&](hn::Vec<Octets> va, hn::Vec<Octets> vb) HWY_ATTR {
     const auto x = Read(va, q.a), z = Read(vb, q.b);
-    return Write(hn::Max(kProduct ? hn::Mul(x, z) : hn::Add(x, z), low), q.y);
+    return Write(kProduct ? hn::Mul(x, z) : hn::Add(x, z), q.y, low);
   };
   if (q.b_step == 0) {
     const auto vb = hn::Set(du, *b);
