@@ -79,36 +79,52 @@ using Floats = hn::ScalableTag<float>;
 using Ints = hn::Rebind<int32_t, Floats>;
 using Octets = hn::Rebind<uint8_t, Floats>;
 
-HWY_INLINE hn::Vec<Floats> Read(hn::Vec<Octets> v, const Bytes& of) {
-  const Floats d;
-  const Ints di;
-  const auto integers = hn::PromoteTo(di, hn::Xor(v, hn::Set(Octets(), of.flip)));
-  return hn::Mul(hn::ConvertTo(d, hn::Sub(integers, hn::Set(di, of.zero))), hn::Set(d, of.scale));
-}
+// Vectors of what does not change, since bytes that are written could be any of it.
+struct Read {
+  const hn::Vec<Octets> flip;
+  const hn::Vec<Ints> zero;
+  const hn::Vec<Floats> scale;
+  explicit Read(const Bytes& of)
+      : flip(hn::Set(Octets(), of.flip)),
+        zero(hn::Set(Ints(), of.zero)),
+        scale(hn::Set(Floats(), of.scale)) {}
+  HWY_INLINE hn::Vec<Floats> operator()(hn::Vec<Octets> v) const {
+    const auto integers = hn::PromoteTo(Ints(), hn::Xor(v, flip));
+    return hn::Mul(hn::ConvertTo(Floats(), hn::Sub(integers, zero)), scale);
+  }
+};
+
 // Held within [low, 255] first, so that adding 1.5 * 2^23 leaves the rounded integer in the low bits.
-HWY_INLINE hn::Vec<Octets> Write(hn::Vec<Floats> v, const Bytes& as, int32_t low) {
-  constexpr float kRounding = 12582912.0f;
-  constexpr int32_t kBits = 0x4B400000;  // of kRounding
-  const Floats d;
-  const Ints di;
-  const Octets du;
-  const auto least = hn::Set(d, static_cast<float>(low - as.zero)),
-             most = hn::Set(d, static_cast<float>(255 - as.zero));
-  const auto kept = hn::Min(hn::Max(hn::Mul(v, hn::Set(d, as.scale)), least), most);
-  const auto bits = hn::BitCast(di, hn::Add(kept, hn::Set(d, kRounding)));
-  const auto integers = hn::Add(bits, hn::Set(di, as.zero - kBits));
-  const auto bytes = hn::TruncateTo(du, hn::BitCast(hn::RebindToUnsigned<Ints>(), integers));
-  return hn::Xor(bytes, hn::Set(du, as.flip));
-}
+struct Write {
+  static constexpr float kRounding = 12582912.0f;
+  static constexpr int32_t kBits = 0x4B400000;  // of kRounding
+  const hn::Vec<Octets> flip;
+  const hn::Vec<Ints> zero;
+  const hn::Vec<Floats> scale, least, most, rounding;
+  Write(const Bytes& as, int32_t low)
+      : flip(hn::Set(Octets(), as.flip)),
+        zero(hn::Set(Ints(), as.zero - kBits)),
+        scale(hn::Set(Floats(), as.scale)),
+        least(hn::Set(Floats(), static_cast<float>(low - as.zero))),
+        most(hn::Set(Floats(), static_cast<float>(255 - as.zero))),
+        rounding(hn::Set(Floats(), kRounding)) {}
+  HWY_INLINE hn::Vec<Octets> operator()(hn::Vec<Floats> v) const {
+    const auto kept = hn::Min(hn::Max(hn::Mul(v, scale), least), most);
+    const auto integers = hn::Add(hn::BitCast(Ints(), hn::Add(kept, rounding)), zero);
+    const hn::RebindToUnsigned<Ints> du;
+    return hn::Xor(hn::TruncateTo(Octets(), hn::BitCast(du, integers)), flip);
+  }
+};
 
 template <bool kProduct>
 HWY_INLINE void CombineBytes(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y,
                              int64_t n) {
   const Octets du;
-  const int32_t low = q.relu ? q.y.zero : 0;
+  const Read left(q.a), right(q.b);
+  const Write write(q.y, q.relu ? q.y.zero : 0);
   const auto of = [&](hn::Vec<Octets> va, hn::Vec<Octets> vb) HWY_ATTR {
-    const auto x = Read(va, q.a), z = Read(vb, q.b);
-    return Write(kProduct ? hn::Mul(x, z) : hn::Add(x, z), q.y, low);
+    const auto x = left(va), z = right(vb);
+    return write(kProduct ? hn::Mul(x, z) : hn::Add(x, z));
   };
   if (q.b_step == 0) {
     const auto vb = hn::Set(du, *b);
@@ -121,10 +137,10 @@ HWY_INLINE void CombineBytes(const BytePair& q, const uint8_t* a, const uint8_t*
   constexpr std::size_t kMaxLanes = hn::MaxLanes(Octets());
   if constexpr (kMaxLanes > 1) {
     if (i == n) return;
-    uint8_t left[kMaxLanes] = {}, right[kMaxLanes] = {}, out[kMaxLanes];
-    std::copy(a + i, a + n, left);
-    std::copy(b + i, b + n, right);
-    hn::StoreU(of(hn::LoadU(du, left), hn::LoadU(du, right)), du, out);
+    uint8_t some[kMaxLanes] = {}, others[kMaxLanes] = {}, out[kMaxLanes];
+    std::copy(a + i, a + n, some);
+    std::copy(b + i, b + n, others);
+    hn::StoreU(of(hn::LoadU(du, some), hn::LoadU(du, others)), du, out);
     std::copy(out, out + (n - i), y + i);
   }
 }
