@@ -56,7 +56,7 @@ void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, i
   }
 }
 
-void max_pool(Infer& c, int nd) {
+void max_pool(Infer& c, int nd, bool indices = true) {
   using A = args::max_pool2d;
   check_input(c, A::self, nd);
   int64_t sizes[kMaxDims];
@@ -64,6 +64,7 @@ void max_pool(Infer& c, int nd) {
   const std::size_t n = static_cast<std::size_t>(c.tensor(A::self).ndim());
   c.set(0, {sizes, n}, c.tensor(A::self).dtype);
   keep_format(c, 0, c.tensor(A::self));
+  if (!indices) return;
   c.set(1, {sizes, n}, kLong);
   keep_format(c, 1, c.tensor(A::self));
 }
@@ -160,6 +161,7 @@ void adaptive_backward(Infer& c, int nd) {
 }  // namespace
 
 TENON_INFER(max_pool2d) { max_pool(c, 2); }
+TENON_INFER(max_pool2d_values) { max_pool(c, 2, false); }
 TENON_INFER(max_pool3d) { max_pool(c, 3); }
 TENON_INFER(avg_pool2d) { avg_pool(c, 2); }
 TENON_INFER(avg_pool3d) { avg_pool(c, 3); }

@@ -67,9 +67,40 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class C>
 using TapNumber = hwy::MakeUnsigned<C>;
 
-// Compares one tap of n channels with the largest of those before it. The last vector overlaps the
-// one before, and n is at least that of a vector.
-template <class D, class C = hn::TFromD<D>>
+template <class V, class D>
+HWY_INLINE hn::Mask<D> is_better(D, V v, V best) {
+  auto better = hn::Gt(v, best);
+  if constexpr (std::is_floating_point_v<hn::TFromD<D>>) better = hn::Or(better, hn::IsNaN(v));
+  return better;
+}
+
+// n channels of an output, a vector of them after the other; n is at least that of a vector, the
+// last of which overlaps the one before. `which`, if wanted, are the numbers of the taps.
+template <bool kWhere, class D, class T = hn::TFromD<D>>
+HWY_INLINE void max_in_registers(D d, const T* x, int64_t channels, const TapPixels& taps,
+                                 int64_t n, T* y, TapNumber<T>* which) {
+  const hn::RebindToUnsigned<D> du;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t done = 0; done < n; done += lanes) {
+    const int64_t i = std::min(done, n - lanes);
+    auto best = hn::LoadU(d, x + taps.at(0) * channels + i);
+    auto number = hn::Zero(du), chosen = number;
+    for (int64_t t = 1; t < taps.count(); ++t) {
+      const auto v = hn::LoadU(d, x + taps.at(t) * channels + i);
+      const auto better = is_better(d, v, best);
+      best = hn::IfThenElse(better, v, best);
+      if constexpr (kWhere) {
+        number = hn::Add(number, hn::Set(du, 1));
+        chosen = hn::IfThenElse(hn::RebindMask(du, better), number, chosen);
+      }
+    }
+    hn::StoreU(best, d, y + i);
+    if constexpr (kWhere) hn::StoreU(chosen, du, which + i);
+  }
+}
+
+// Compares one tap of n channels with the largest of those before it, as above.
+template <bool kWhere, class D, class C = hn::TFromD<D>>
 HWY_INLINE void take_tap(D d, const C* pixel, TapNumber<C> number, int64_t n, C* best,
                          TapNumber<C>* which) {
   const hn::RebindToUnsigned<D> du;
@@ -78,61 +109,82 @@ HWY_INLINE void take_tap(D d, const C* pixel, TapNumber<C> number, int64_t n, C*
   for (int64_t done = 0; done < n; done += lanes) {
     const int64_t i = std::min(done, n - lanes);
     const auto v = hn::LoadU(d, pixel + i), b = hn::LoadU(d, best + i);
-    auto better = hn::Gt(v, b);
-    if constexpr (std::is_floating_point_v<C>) better = hn::Or(better, hn::IsNaN(v));
+    const auto better = is_better(d, v, b);
     hn::StoreU(hn::IfThenElse(better, v, b), d, best + i);
-    hn::StoreU(hn::IfThenElse(hn::RebindMask(du, better), numbers, hn::LoadU(du, which + i)), du,
-               which + i);
+    if constexpr (kWhere)
+      hn::StoreU(hn::IfThenElse(hn::RebindMask(du, better), numbers, hn::LoadU(du, which + i)), du,
+                 which + i);
   }
+}
+
+// f(vectors of which n channels fill at least one)
+template <class C, class F>
+HWY_INLINE void with_vectors(int64_t n, F f) {
+  const hn::ScalableTag<C> whole;
+  if (n >= static_cast<int64_t>(hn::Lanes(whole)))
+    f(whole);
+  else
+    f(hn::CappedTag<C, kFewChannels>());
+}
+
+// The same of elements that are computed in another type, tap by tap.
+template <bool kWhere, class T, class C = sdk::compute_t<T>>
+void max_converted(const T* x, int64_t channels, const TapPixels& taps, int64_t n, T* y,
+                   TapNumber<C>* which) {
+  alignas(64) C best[kChannelsAtOnce], wide[kChannelsAtOnce];
+  const auto read = [&](int64_t t, C* to) {
+    const T* pixel = x + taps.at(t) * channels;
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<C>(pixel[i]);
+  };
+  read(0, best);
+  if constexpr (kWhere) std::fill_n(which, n, TapNumber<C>(0));
+  for (int64_t t = 1; t < taps.count(); ++t) {
+    read(t, wide);
+    with_vectors<C>(n, [&](auto d) HWY_ATTR {
+      take_tap<kWhere>(d, wide, static_cast<TapNumber<C>>(t), n, best, which);
+    });
+  }
+  for (int64_t i = 0; i < n; ++i) y[i] = T(best[i]);
 }
 
 // n channels of an output, at least kFewChannels and at most kChannelsAtOnce.
-template <class T>
+template <bool kWhere, class T>
 void max_of_pixels(const T* x, int64_t channels, const TapPixels& taps, int64_t n, T* y,
                    int64_t* indices) {
   using C = sdk::compute_t<T>;
-  const hn::ScalableTag<C> whole;
-  const hn::CappedTag<C, kFewChannels> few;
-  alignas(64) C best[kChannelsAtOnce], wide[kChannelsAtOnce];
-  alignas(64) TapNumber<C> which[kChannelsAtOnce];
-  const auto read = [&](int64_t t, C* to) HWY_ATTR -> const C* {
-    const T* pixel = x + taps.at(t) * channels;
-    if constexpr (std::is_same_v<C, T>) return pixel;
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<C>(pixel[i]);
-    return to;
-  };
-  std::copy_n(read(0, wide), n, best);
-  std::fill_n(which, n, TapNumber<C>(0));
-  for (int64_t t = 1; t < taps.count(); ++t) {
-    const C* pixel = read(t, wide);
-    const auto number = static_cast<TapNumber<C>>(t);
-    if (n >= static_cast<int64_t>(hn::Lanes(whole)))
-      take_tap(whole, pixel, number, n, best, which);
-    else
-      take_tap(few, pixel, number, n, best, which);
+  alignas(64) TapNumber<C> which[kWhere ? kChannelsAtOnce : 1];
+  if constexpr (std::is_same_v<C, T>) {
+    with_vectors<C>(n, [&](auto d) HWY_ATTR {
+      max_in_registers<kWhere>(d, x, channels, taps, n, y, which);
+    });
+  } else {
+    max_converted<kWhere>(x, channels, taps, n, y, which);
   }
-  for (int64_t i = 0; i < n; ++i) y[i] = T(best[i]);
-  for (int64_t i = 0; i < n; ++i) indices[i] = taps.at(which[i]);
+  if constexpr (kWhere)
+    for (int64_t i = 0; i < n; ++i) indices[i] = taps.at(which[i]);
 }
 
-template <class T>
-void max_line(const PixelPool& q, const Line& line, const T* x, T* y, int64_t* indices) {
+// `at` counts elements of the result.
+template <bool kWhere, class T>
+void max_line(const PixelPool& q, const Line& line, const T* x, T* y, int64_t* indices,
+              int64_t at) {
   const Pool& p = q.shape;
-  for (int64_t o = 0; o < p.out[2]; ++o, y += q.channels, indices += q.channels) {
+  for (int64_t o = 0; o < p.out[2]; ++o, at += q.channels) {
     const TapPixels taps(p, line, o);
     if (taps.count() == 0) {
-      std::fill_n(y, q.channels, T(kLowest<sdk::compute_t<T>>));
-      std::fill_n(indices, q.channels, 0);
+      std::fill_n(y + at, q.channels, T(kLowest<sdk::compute_t<T>>));
+      if (kWhere) std::fill_n(indices + at, q.channels, 0);
       continue;
     }
     for (int64_t done = 0; done < q.channels; done += kChannelsAtOnce) {
       const int64_t c = std::min(done, q.channels - kFewChannels);
-      max_of_pixels(x + c, q.channels, taps, std::min(kChannelsAtOnce, q.channels - c), y + c,
-                    indices + c);
+      max_of_pixels<kWhere>(x + c, q.channels, taps, std::min(kChannelsAtOnce, q.channels - c),
+                            y + at + c, kWhere ? indices + at + c : nullptr);
     }
   }
 }
 
+// Without `indices` the values alone.
 void max_lines(const PixelPool& q, sdk::DType dtype, const void* x, void* y, int64_t* indices,
                int64_t begin, int64_t end) {
   const Pool& p = q.shape;
@@ -140,9 +192,9 @@ void max_lines(const PixelPool& q, sdk::DType dtype, const void* x, void* y, int
     using T = tn_type(tag);
     for (int64_t i = begin; i < end; ++i) {
       const Line line(p, i);
-      const int64_t at = i * p.out[2] * q.channels;
-      max_line(q, line, static_cast<const T*>(x) + line.image * p.in_plane() * q.channels,
-               static_cast<T*>(y) + at, indices + at);
+      const T* image = static_cast<const T*>(x) + line.image * p.in_plane() * q.channels;
+      (indices ? max_line<true, T> : max_line<false, T>)(q, line, image, static_cast<T*>(y),
+                                                         indices, i * p.out[2] * q.channels);
     }
   });
 }
@@ -204,6 +256,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
+#include "tenon/sdk/ops/_max_pool2d.h"
 #include "tenon/sdk/ops/avg_pool2d.h"
 #include "tenon/sdk/ops/avg_pool3d.h"
 #include "tenon/sdk/ops/max_pool2d_with_indices.h"
@@ -236,15 +289,16 @@ int64_t grain(const PixelPool& q, int64_t taps) {
   return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work));
 }
 
-tn_status max_pool(Tensor out, Tensor indices, Tensor self, int nd, const Pool& p) {
+// Without `indices`, which are in the order of `out`, the values alone.
+tn_status max_pool(Tensor out, int64_t* indices, Tensor self, int nd, const Pool& p) {
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
-  if (!channels_last(self, nd) || !channels_last(out, nd) || !channels_last(indices, nd) ||
+  if (!channels_last(self, nd) || !channels_last(out, nd) ||
       p.kernel[0] > kMaxTaps || p.kernel[1] > kMaxTaps || taps > kMaxTaps)
     return TN_DECLINED;
   const PixelPool q{p, self.size(1)};
   parallel_for(q.lines(self.size(0)), grain(q, taps), [&](int64_t begin, int64_t end) {
     TENON_DISPATCH(max_lines)
-    (q, self.dtype(), self.data(), out.data(), indices.data<int64_t>(), begin, end);
+    (q, self.dtype(), self.data(), out.data(), indices, begin, end);
   });
   return TN_OK;
 }
@@ -262,8 +316,14 @@ tn_status mean_pool(Tensor out, Tensor self, int nd, const Pool& p, const Diviso
 template <int kDims>
 tn_status max_pool(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
                    Ints pad, Ints dilation, bool) {
-  return max_pool(out, indices, self, kDims,
+  if (!channels_last(indices, kDims)) return TN_DECLINED;
+  return max_pool(out, indices.data<int64_t>(), self, kDims,
                   pool_windows(self, out, kDims, kernel, stride, pad, dilation));
+}
+tn_status max_values(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad,
+                     Ints dilation, bool) {
+  return max_pool(out, nullptr, self, 2,
+                  pool_windows(self, out, 2, kernel, stride, pad, dilation));
 }
 template <int kDims>
 tn_status avg_pool(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
@@ -281,6 +341,7 @@ tn_status adaptive(Call&, Tensor out, Tensor self, Ints) {
 
 TN_KERNEL(max_pool2d_with_indices, max_pool<2>, dtypes("number").any_strides().priority(1));
 TN_KERNEL(max_pool3d_with_indices, max_pool<3>, dtypes("number").any_strides().priority(1));
+TN_KERNEL(_max_pool2d, max_values, dtypes("number").any_strides().priority(1));
 TN_KERNEL(avg_pool2d, avg_pool<2>, dtypes("number").any_strides().priority(1));
 TN_KERNEL(avg_pool3d, avg_pool<3>, dtypes("number").any_strides().priority(1));
 TN_KERNEL(_adaptive_avg_pool2d, adaptive<2>, dtypes("floating").any_strides().priority(1));

@@ -157,6 +157,7 @@ const Entry kByName[] = {
       "replication_pad2d",
       "replication_pad2d_backward",
       "max_pool2d_with_indices",
+      "_max_pool2d",
       "max_pool2d_with_indices_backward",
       "avg_pool2d",
       "avg_pool2d_backward",

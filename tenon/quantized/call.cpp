@@ -48,6 +48,7 @@ const Rule* rule_of(const core::Op& op) {
       {"gather", Rule::Moves},
       {"native_channel_shuffle", Rule::Moves},
       {"max_pool2d_with_indices", Rule::Ordered},
+      {"_max_pool2d", Rule::Ordered},
       {"max_pool3d_with_indices", Rule::Ordered},
       {"adaptive_max_pool2d", Rule::Ordered},
       {"adaptive_max_pool3d", Rule::Ordered},

@@ -67,6 +67,27 @@ TEST(ChannelsLastPools, TakeTheLargestOfPlanes) {
   }
 }
 
+// Of planes, too: by the kernels that compute no indices.
+TEST(ChannelsLastPools, TakeTheSameWithoutIndices) {
+  manual_seed(5);
+  for (const Case& c : kCases) {
+    if (c.x.size() == 5) continue;
+    for (const ScalarType dtype : kAll) {
+      Tensor x = numbers(c.x, dtype);
+      for (const bool nans : {false, true}) {
+        if (nans && !x.is_floating_point()) continue;
+        if (nans) x.masked_fill_(rand(c.x).lt(0.1), std::numeric_limits<double>::quiet_NaN());
+        const auto real = [](const Tensor& t) { return t.to(kDouble).nan_to_num(-99); };
+        const Tensor wanted = largest(c, x.contiguous())[0];
+        for (const Tensor& of : {x, x.contiguous()}) {
+          const Tensor y = _max_pool2d(of, c.kernel, c.stride, c.pad, c.dilation, c.ceil);
+          EXPECT_TRUE(real(y).equal(real(wanted))) << c.name << " of " << toString(dtype);
+        }
+      }
+    }
+  }
+}
+
 TEST(ChannelsLastPools, TakeTheLastNanAsPlanesDo) {
   const Case& c = kCases[0];
   for (const ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {

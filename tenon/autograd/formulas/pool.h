@@ -8,6 +8,8 @@
 namespace tenon::autograd::formulas {
 
 // The elements of `t` that a maximum over `spatial` trailing dimensions chose.
+Tensor max_pool2d_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+                          IntArrayRef padding, IntArrayRef dilation, bool ceil_mode);
 Tensor max_pool_gather(const Tensor& t, const Tensor& indices, int64_t spatial);
 // The last n sizes.
 IntArrayRef last_sizes(const Tensor& t, int64_t n);

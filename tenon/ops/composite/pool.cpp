@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Pooling in one dimension, which is pooling in two with a height of 1, and forms without indices.
+#include "tenon/core/dispatch.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/runtime/error.h"
@@ -21,16 +22,27 @@ void check_line(const char* name, const Tensor& self) {
               "-D input of shape ", self.sizes());
 }
 
-std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size,
-                                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                    bool ceil_mode) {
+// Without indices, where nobody differentiates and the device has a kernel for that.
+Tensor largest(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+               IntArrayRef dilation, bool ceil_mode) {
+  static const core::Op& values = core::get_op("_max_pool2d");
+  const bool trains = GradMode::is_enabled() && self.requires_grad();
+  if (!trains && self.defined() &&
+      core::has_kernel(values, self.unsafeGetTensorImpl()->device_id.slot, self.scalar_type()))
+    return tenon::_max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode);
+  return std::get<0>(
+      tenon::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+struct Line {
+  int64_t kernel, stride, padding, dilation;
+};
+Line line_of(const char* name, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+             IntArrayRef padding, IntArrayRef dilation) {
   check_line(name, self);
-  const int64_t k = single_entry(name, "kernel_size", kernel_size),
-                s = stride.empty() ? k : single_entry(name, "stride", stride);
-  auto [out, indices] = tenon::max_pool2d_with_indices(
-      self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)},
-      {1, single_entry(name, "dilation", dilation)}, ceil_mode);
-  return {out.squeeze(-2), indices.squeeze(-2)};
+  const int64_t k = single_entry(name, "kernel_size", kernel_size);
+  return {k, stride.empty() ? k : single_entry(name, "stride", stride),
+          single_entry(name, "padding", padding), single_entry(name, "dilation", dilation)};
 }
 
 void check_output_size(const char* name, const Tensor& self, IntArrayRef size, std::size_t nd) {
@@ -49,21 +61,25 @@ void check_output_size(const char* name, const Tensor& self, IntArrayRef size, s
 
 Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  return std::get<0>(
-      max_line("max_pool1d", self, kernel_size, stride, padding, dilation, ceil_mode));
+  const Line l = line_of("max_pool1d", self, kernel_size, stride, padding, dilation);
+  return largest(self.unsqueeze(-2), {1, l.kernel}, {1, l.stride}, {0, l.padding}, {1, l.dilation},
+                 ceil_mode)
+      .squeeze(-2);
 }
 
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
                                                    IntArrayRef stride, IntArrayRef padding,
                                                    IntArrayRef dilation, bool ceil_mode) {
-  return max_line("max_pool1d_with_indices", self, kernel_size, stride, padding, dilation,
-                  ceil_mode);
+  const Line l = line_of("max_pool1d_with_indices", self, kernel_size, stride, padding, dilation);
+  auto [out, indices] =
+      tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, l.kernel}, {1, l.stride},
+                                     {0, l.padding}, {1, l.dilation}, ceil_mode);
+  return {out.squeeze(-2), indices.squeeze(-2)};
 }
 
 Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  return std::get<0>(
-      tenon::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+  return largest(self, kernel_size, stride, padding, dilation, ceil_mode);
 }
 
 Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,

@@ -256,6 +256,11 @@ Both max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef
                              IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return max_pool(self, pool_windows(self, 3, kernel, stride, padding, dilation, ceil_mode));
 }
+Tensor _max_pool2d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+                   IntArrayRef dilation, bool ceil_mode) {
+  return std::get<0>(
+      tenon::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode));
+}
 Tensor max_pool2d_with_indices_backward(const Tensor& grad, const Tensor& self, IntArrayRef,
                                         IntArrayRef, IntArrayRef, IntArrayRef, bool,
                                         const Tensor& indices) {
