@@ -104,7 +104,7 @@ tn_status byte_table(Call&, Tensor out, Tensor self, Tensor table) {
   if (!table.contiguous()) return TN_DECLINED;
   const uint8_t flip = flip_of(self.dtype()), *of = static_cast<const uint8_t*>(table.data());
   each_run<uint8_t, uint8_t>(self, out, [&](const uint8_t* x, uint8_t* y, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) y[i] = of[x[i] ^ flip];
+    tenon::cpu::look_up(of, flip, x, y, n);
   });
   return TN_OK;
 }

@@ -152,6 +152,32 @@ void Combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, 
     CombineBytes<false>(q, a, b, y, n);
 }
 
+// A lookup in 16 bytes gives 0 where the upper bit of the index is set: in all rows of the table but
+// that of the upper half of x.
+template <class D>
+HWY_INLINE hn::Vec<D> RowsOf(D d, const uint8_t* table, hn::Vec<D> x) {
+  const auto index = hn::Set(d, uint8_t{0x8F});
+  auto sum = hn::Zero(d);
+  for (int row = 0; row < 16; ++row) {
+    const auto low = hn::Xor(x, hn::Set(d, static_cast<uint8_t>(16 * row)));
+    const auto at = hn::And(hn::SaturatedAdd(low, hn::Set(d, uint8_t{0x70})), index);
+    sum = hn::Or(sum, hn::TableLookupBytesOr0(hn::LoadDup128(d, table + 16 * row), at));
+  }
+  return sum;
+}
+
+void LookUp(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, int64_t n) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_SSE2  // which would look up byte by byte
+  const hn::ScalableTag<uint8_t> d;
+  const auto flips = hn::Set(d, flip);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(RowsOf(d, table, hn::Xor(hn::LoadU(d, x + i), flips)), d, y + i);
+#endif
+  for (; i < n; ++i) y[i] = table[x[i] ^ flip];
+}
+
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -163,6 +189,7 @@ TENON_EXPORT(QuantizeS8);
 TENON_EXPORT(DequantizeU8);
 TENON_EXPORT(DequantizeS8);
 TENON_EXPORT(Combine);
+TENON_EXPORT(LookUp);
 
 void quantize(const float* x, uint8_t* y, int64_t n, float factor, int32_t zero) {
   TENON_DISPATCH(QuantizeU8)(x, y, n, factor, zero);
@@ -178,6 +205,9 @@ void dequantize(const int8_t* x, float* y, int64_t n, float scale, int32_t zero)
 }
 void combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) {
   TENON_DISPATCH(Combine)(q, a, b, y, n);
+}
+void look_up(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, int64_t n) {
+  TENON_DISPATCH(LookUp)(table, flip, x, y, n);
 }
 
 }  // namespace tenon::cpu

@@ -29,5 +29,7 @@ struct BytePair {
   int64_t b_step;
 };
 void combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n);
+// y = table[x ^ flip], of 256 elements.
+void look_up(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, int64_t n);
 
 }  // namespace tenon::cpu
