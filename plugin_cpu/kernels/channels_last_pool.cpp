@@ -12,6 +12,7 @@
 #include "isa/targets.h"
 
 #include "hwy/highway.h"
+#include "plugin_cpu/simd/larger-inl.h"
 
 #ifndef TENON_CHANNELS_LAST_POOL
 #define TENON_CHANNELS_LAST_POOL
@@ -67,13 +68,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class C>
 using TapNumber = hwy::MakeUnsigned<C>;
 
-template <class V, class D>
-HWY_INLINE hn::Mask<D> is_better(D, V v, V best) {
-  auto better = hn::Gt(v, best);
-  if constexpr (std::is_floating_point_v<hn::TFromD<D>>) better = hn::Or(better, hn::IsNaN(v));
-  return better;
-}
-
 // n channels of an output, a vector of them after the other; n is at least that of a vector, the
 // last of which overlaps the one before. `which`, if wanted, are the numbers of the taps.
 template <bool kWhere, class D, class T = hn::TFromD<D>>
@@ -87,7 +81,7 @@ HWY_INLINE void max_in_registers(D d, const T* x, int64_t channels, const TapPix
     auto number = hn::Zero(du), chosen = number;
     for (int64_t t = 1; t < taps.count(); ++t) {
       const auto v = hn::LoadU(d, x + taps.at(t) * channels + i);
-      const auto better = is_better(d, v, best);
+      const auto better = is_larger(d, v, best);
       best = hn::IfThenElse(better, v, best);
       if constexpr (kWhere) {
         number = hn::Add(number, hn::Set(du, 1));
@@ -109,7 +103,7 @@ HWY_INLINE void take_tap(D d, const C* pixel, TapNumber<C> number, int64_t n, C*
   for (int64_t done = 0; done < n; done += lanes) {
     const int64_t i = std::min(done, n - lanes);
     const auto v = hn::LoadU(d, pixel + i), b = hn::LoadU(d, best + i);
-    const auto better = is_better(d, v, b);
+    const auto better = is_larger(d, v, b);
     hn::StoreU(hn::IfThenElse(better, v, b), d, best + i);
     if constexpr (kWhere)
       hn::StoreU(hn::IfThenElse(hn::RebindMask(du, better), numbers, hn::LoadU(du, which + i)), du,

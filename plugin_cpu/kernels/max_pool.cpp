@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were if that is wanted (kWhere), and the gradient.
-// Overwritten: all outputs. NaN is the maximum, the last one of several; of equal elements the first is taken.
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all
+// outputs. NaN is the maximum, the last one of several; of equal elements the first is taken.
 #include <vector>
 
 #include "plugin_cpu/kernels/pool.h"
@@ -50,7 +50,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // One tap of windows that are kStep apart, as far as whole vectors go; elements from `end` on may
 // not be read. The first tap of all is the best one yet.
-template <int kStep, bool kFirst, bool kWhere, class D>
+template <int kStep, bool kFirst, class D>
 HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t from, int64_t i,
                                 int64_t last, float* best, int32_t* where) {
   const hn::RebindToSigned<D> di;
@@ -67,58 +67,57 @@ HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t f
       const auto b = hn::LoadU(d, best + i);
       const auto better = hn::Or(hn::Gt(v, b), hn::IsNaN(v));
       v = hn::IfThenElse(better, v, b);
-      if constexpr (kWhere)
-        at = hn::IfThenElse(hn::RebindMask(di, better), at, hn::LoadU(di, where + i));
+      at = hn::IfThenElse(hn::RebindMask(di, better), at, hn::LoadU(di, where + i));
     }
     hn::StoreU(v, d, best + i);
-    if constexpr (kWhere) hn::StoreU(at, di, where + i);
+    hn::StoreU(at, di, where + i);
   }
   return i;
 }
 
 // One tap of all windows of a line that it reaches.
-template <int kStep, bool kFirst, bool kWhere, class T, class C>
+template <int kStep, bool kFirst, class T, class C>
 HWY_INLINE void add_tap(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best,
                         int32_t* where) {
   int64_t i = o.first;
   if constexpr (std::is_same_v<T, float> && kStep != 0) {
-    i = take_vectors<kStep, kFirst, kWhere>(hn::CappedTag<float, 16>(), x, end, from, i, o.last,
-                                            best, where);
-    i = take_vectors<kStep, kFirst, kWhere>(hn::CappedTag<float, 8>(), x, end, from, i, o.last,
-                                            best, where);
-    i = take_vectors<kStep, kFirst, kWhere>(hn::CappedTag<float, 4>(), x, end, from, i, o.last,
-                                            best, where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 16>(), x, end, from, i, o.last, best,
+                                    where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 8>(), x, end, from, i, o.last, best,
+                                    where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 4>(), x, end, from, i, o.last, best,
+                                    where);
   }
   const int64_t s = kStep ? kStep : step;
   for (; i < o.last; ++i) {
     const C v = static_cast<C>(x[from + i * s]);
     const bool better = kFirst || is_larger_or_nan(v, best[i]);
     best[i] = better ? v : best[i];
-    if constexpr (kWhere) where[i] = better ? static_cast<int32_t>(from + i * s) : where[i];
+    where[i] = better ? static_cast<int32_t>(from + i * s) : where[i];
   }
 }
 
-template <bool kFirst, bool kWhere, class T, class C>
+template <bool kFirst, class T, class C>
 HWY_INLINE void add_tap_any_step(const T* x, const T* end, int64_t from, int64_t step, Taps o,
                                  C* best, int32_t* where) {
   if (step == 1)
-    add_tap<1, kFirst, kWhere>(x, end, from, step, o, best, where);
+    add_tap<1, kFirst>(x, end, from, step, o, best, where);
   else if (step == 2)
-    add_tap<2, kFirst, kWhere>(x, end, from, step, o, best, where);
+    add_tap<2, kFirst>(x, end, from, step, o, best, where);
   else
-    add_tap<0, kFirst, kWhere>(x, end, from, step, o, best, where);
+    add_tap<0, kFirst>(x, end, from, step, o, best, where);
 }
 
 // One line of outputs: starts at each window's first element, then takes one tap after the other
 // for all of them.
-template <bool kWhere, class T, class C>
+template <class T, class C>
 void max_line(const Pool& p, const Across& across, const T* x, const T* end, int64_t od, int64_t oh,
               C* best, int32_t* where) {
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
     std::fill(best, best + n, kLowest<C>);
-    if (kWhere) std::fill(where, where + n, 0);
+    std::fill(where, where + n, 0);
     return;
   }
   for (int64_t a = td.first; a < td.last; ++a) {
@@ -128,32 +127,30 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
                     line = (d * p.in[1] + h) * p.in[2];
       if (a == td.first && b == th.first) {
         if (across.simple) {
-          add_tap_any_step<true, kWhere>(x, end, line, s, {0, n}, best, where);
+          add_tap_any_step<true>(x, end, line, s, {0, n}, best, where);
         } else {
           for (int64_t o = 0; o < n; ++o) {
-            const int32_t at =
-                static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
-            if (kWhere) where[o] = at;
-            best[o] = static_cast<C>(x[at]);
+            where[o] = static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
+            best[o] = static_cast<C>(x[where[o]]);
           }
         }
       }
       for (int64_t t = a == td.first && b == th.first && across.simple ? 1 : 0; t < p.kernel[2];
            ++t) {
         const int64_t from = line + t * p.dilation[2] - p.pad[2];
-        add_tap_any_step<false, kWhere>(x, end, from, s, across.reach[static_cast<std::size_t>(t)],
-                                        best, where);
+        add_tap_any_step<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best,
+                                where);
       }
     }
   }
   for (int64_t o : across.empty) {
     best[o] = kLowest<C>;
-    if (kWhere) where[o] = 0;
+    where[o] = 0;
   }
 }
 
 #if HWY_TARGET != HWY_SCALAR
-template <bool kWhere, class D>
+template <class D>
 struct Best {
   hn::Vec<D> value;
   hn::Vec<hn::RebindToSigned<D>> where;
@@ -161,20 +158,16 @@ struct Best {
     const hn::RebindToSigned<D> di;
     const auto better = hn::Or(hn::Gt(v, value), hn::IsNaN(v));
     value = hn::IfThenElse(better, v, value);
-    if constexpr (kWhere)
-      where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)),
-                             where);
+    where =
+        hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)), where);
   }
   HWY_INLINE void store(D d, int64_t first, int64_t step, float* y, int64_t* indices) const {
-    hn::StoreU(value, d, y);
-    if constexpr (kWhere) store_indices(d, first, step, indices);
-  }
-  HWY_INLINE void store_indices(D d, int64_t first, int64_t step, int64_t* indices) const {
     const hn::RebindToSigned<D> di;
     const hn::Half<decltype(di)> half;
     const hn::Rebind<int64_t, decltype(half)> wide;
     const auto lane = hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<int32_t>(step)));
     const auto at = hn::Add(hn::Add(where, hn::Set(di, static_cast<int32_t>(first))), lane);
+    hn::StoreU(value, d, y);
     hn::StoreU(hn::PromoteTo(wide, hn::LowerHalf(half, at)), wide, indices);
     hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(half, at)), wide, indices + hn::Lanes(wide));
   }
@@ -182,7 +175,7 @@ struct Best {
 
 // A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps
 // in registers. The last vector overlaps windows that are already computed.
-template <int kStep, bool kWhere, class D>
+template <int kStep, class D>
 void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th,
                 float* y, int64_t* indices) {
   const int64_t n = p.out[2], lanes = static_cast<int64_t>(hn::Lanes(d)), taps = p.kernel[2],
@@ -193,7 +186,7 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
   };
   for (int64_t done = 0; done < n; done += lanes) {
     const int64_t o = std::min(done, n - lanes), start = line(td.first, th.first);
-    Best<kWhere, D> best;
+    Best<D> best;
     best.where = hn::Set(hn::RebindToSigned<D>(), static_cast<int32_t>(start));
     auto odd = hn::Zero(d);
     if constexpr (kStep == 2)
@@ -221,28 +214,28 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
         }
       }
     }
-    best.store(d, kStep * o, kStep, y + o, kWhere ? indices + o : nullptr);
+    best.store(d, kStep * o, kStep, y + o, indices + o);
   }
 }
 
 // False: not such a line, or a short one.
-template <bool kWhere, class D>
+template <class D>
 bool try_whole_line(D d, const Pool& p, const Across& across, const float* x, int64_t od,
                     int64_t oh, float* y, int64_t* indices) {
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   if (!across.whole || p.out[2] < static_cast<int64_t>(hn::Lanes(d))) return false;
   if (td.first == td.last || th.first == th.last) return false;
   if (p.stride[2] == 1)
-    whole_line<1, kWhere>(d, p, x, od, oh, td, th, y, indices);
+    whole_line<1>(d, p, x, od, oh, td, th, y, indices);
   else if (p.stride[2] == 2 && p.dilation[2] == 1 && p.kernel[2] > 1)
-    whole_line<2, kWhere>(d, p, x, od, oh, td, th, y, indices);
+    whole_line<2>(d, p, x, od, oh, td, th, y, indices);
   else
     return false;
   return true;
 }
 #endif
 
-template <bool kWhere, class T>
+template <class T>
 void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin, int64_t end) {
   using C = sdk::compute_t<T>;
   const Across across(p);
@@ -258,18 +251,16 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
       for (int64_t h = 0; h < p.out[1]; ++h, at += n) {
 #if HWY_TARGET != HWY_SCALAR
         if constexpr (std::is_same_v<T, float>) {
-          int64_t* line = kWhere ? indices + at : nullptr;
-          if (try_whole_line<kWhere>(hn::ScalableTag<float>(), p, across, plane, d, h, y + at,
-                                     line) ||
-              try_whole_line<kWhere>(hn::CappedTag<float, 4>(), p, across, plane, d, h, y + at,
-                                     line))
+          if (try_whole_line(hn::ScalableTag<float>(), p, across, plane, d, h, y + at,
+                             indices + at) ||
+              try_whole_line(hn::CappedTag<float, 4>(), p, across, plane, d, h, y + at,
+                             indices + at))
             continue;
         }
 #endif
-        max_line<kWhere, T, C>(p, across, plane, x + p.planes * p.in_plane(), d, h, best, where);
+        max_line<T, C>(p, across, plane, x + p.planes * p.in_plane(), d, h, best, where);
         for (int64_t i = 0; i < n; ++i) y[at + i] = T(best[i]);
-        if constexpr (kWhere)
-          for (int64_t i = 0; i < n; ++i) indices[at + i] = where[i];
+        for (int64_t i = 0; i < n; ++i) indices[at + i] = where[i];
       }
     }
   }
@@ -279,8 +270,7 @@ void max_pool_planes(const Pool& p, sdk::DType dtype, const void* x, void* y, in
                      int64_t begin, int64_t end) {
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
-    (indices ? max_planes<true, T> : max_planes<false, T>)(
-        p, static_cast<const T*>(x), static_cast<T*>(y), indices, begin, end);
+    max_planes<T>(p, static_cast<const T*>(x), static_cast<T*>(y), indices, begin, end);
   });
 }
 
@@ -288,7 +278,6 @@ void max_pool_planes(const Pool& p, sdk::DType dtype, const void* x, void* y, in
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "tenon/sdk/ops/_max_pool2d.h"
 #include "tenon/sdk/ops/adaptive_max_pool2d.h"
 #include "tenon/sdk/ops/adaptive_max_pool2d_backward.h"
 #include "tenon/sdk/ops/adaptive_max_pool3d.h"
@@ -369,8 +358,7 @@ void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
              });
 }
 
-// Without `indices` the values alone.
-tn_status pool(Tensor out, int64_t* indices, Tensor self, const Pool& p) {
+tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {
   if (out.numel() == 0) return TN_OK;
   if (p.in_plane() > INT32_MAX) {
     throw Error(TN_ERROR_UNSUPPORTED, "max_pool: a plane of ", p.in_plane(),
@@ -379,7 +367,7 @@ tn_status pool(Tensor out, int64_t* indices, Tensor self, const Pool& p) {
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     using namespace tenon::cpu;
     TENON_DISPATCH(max_pool_planes)
-    (p, self.dtype(), self.data(), out.data(), indices, begin, end);
+    (p, self.dtype(), self.data(), out.data(), indices.data<int64_t>(), begin, end);
   });
   return TN_OK;
 }
@@ -406,17 +394,11 @@ tn_status backward(Tensor out, Tensor grad, Tensor indices, int nd) {
 
 tn_status max_pool2d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
                      Ints pad, Ints dilation, bool) {
-  return pool(out, indices.data<int64_t>(), self,
-              pool_windows(self, out, 2, kernel, stride, pad, dilation));
+  return pool(out, indices, self, pool_windows(self, out, 2, kernel, stride, pad, dilation));
 }
 tn_status max_pool3d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
                      Ints pad, Ints dilation, bool) {
-  return pool(out, indices.data<int64_t>(), self,
-              pool_windows(self, out, 3, kernel, stride, pad, dilation));
-}
-tn_status max_pool2d_values(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad,
-                            Ints dilation, bool) {
-  return pool(out, nullptr, self, pool_windows(self, out, 2, kernel, stride, pad, dilation));
+  return pool(out, indices, self, pool_windows(self, out, 3, kernel, stride, pad, dilation));
 }
 tn_status max_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool,
                               Tensor indices) {
@@ -443,7 +425,6 @@ tn_status adaptive3d_backward(Call&, Tensor out, Tensor grad, Tensor, Tensor ind
 
 TN_KERNEL(max_pool2d_with_indices, max_pool2d, dtypes("number"));
 TN_KERNEL(max_pool3d_with_indices, max_pool3d, dtypes("number"));
-TN_KERNEL(_max_pool2d, max_pool2d_values, dtypes("number"));
 TN_KERNEL(max_pool2d_with_indices_backward, max_pool2d_backward, dtypes("number"));
 TN_KERNEL(max_pool3d_with_indices_backward, max_pool3d_backward, dtypes("number"));
 TN_KERNEL(adaptive_max_pool2d, adaptive2d, dtypes("floating"));
