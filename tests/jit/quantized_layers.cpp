@@ -247,12 +247,11 @@ TEST(QuantizedLayers, KeepMemoryApart) {
       "%0)\n";
   const Tensor x = integers({3, 4}, kByte);
   const Constants c = linear_constants();
-  expect_layers(graph_text(again, "  return (%y)"), c, x,
-                "dequantize_per_tensor quantize_per_tensor", 0);
+  expect_layers(graph_text(again, "  return (%y)"), c, x, "_byte_table", 0);
   expect_layers(
       graph_text(again,
                  "  %d : Tensor = aten::zero_(%y)\n  %e : Tensor = aten::neg(%y)\n  return (%e)"),
-      c, x, "dequantize_per_tensor quantize_per_tensor zero_ neg", 0);
+      c, x, "_byte_table zero_ neg", 0);
   expect_layers(graph_text(again, "  %d : Tensor = aten::neg(%y)\n  return (%d)"), c, x, "neg", 0);
 }
 
