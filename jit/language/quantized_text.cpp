@@ -239,15 +239,15 @@ def quantized_clamp(qx: Tensor, min: Optional[number] = None, max: Optional[numb
 def quantized_threshold(qx: Tensor, threshold: number, value: number) -> Tensor:
   return torch.threshold(qx, threshold, value)
 def quantized_hardswish(input: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
-  return ops.tenon_quantized.mapped(input, torch.hardswish(ops.tenon_quantized.numbers(input)), output_scale, output_zero_point)
+  return _quantized_as(torch.hardswish(torch.dequantize(input)), output_scale, output_zero_point, input)
 def quantized_leaky_relu(qx: Tensor, negative_slope: number, inplace: bool, output_scale: float, output_zero_point: int) -> Tensor:
-  return ops.tenon_quantized.mapped(qx, torch.leaky_relu(ops.tenon_quantized.numbers(qx), negative_slope), output_scale, output_zero_point)
+  return _quantized_as(torch.leaky_relu(torch.dequantize(qx), negative_slope), output_scale, output_zero_point, qx)
 def quantized_elu(self: Tensor, output_scale: float, output_zero_point: int, alpha: number = 1, scale: number = 1, input_scale: number = 1) -> Tensor:
-  return ops.tenon_quantized.mapped(self, torch.elu(ops.tenon_quantized.numbers(self), alpha, scale, input_scale), output_scale, output_zero_point)
+  return _quantized_as(torch.elu(torch.dequantize(self), alpha, scale, input_scale), output_scale, output_zero_point, self)
 def quantized_celu(self: Tensor, output_scale: float, output_zero_point: int, alpha: number = 1) -> Tensor:
-  return ops.tenon_quantized.mapped(self, torch.celu(ops.tenon_quantized.numbers(self), alpha), output_scale, output_zero_point)
+  return _quantized_as(torch.celu(torch.dequantize(self), alpha), output_scale, output_zero_point, self)
 def quantized_sigmoid(qx: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
-  return ops.tenon_quantized.mapped(qx, torch.sigmoid(ops.tenon_quantized.numbers(qx)), output_scale, output_zero_point)
+  return _quantized_as(torch.sigmoid(torch.dequantize(qx)), output_scale, output_zero_point, qx)
 def quantized_softmax(qx: Tensor, dim: int, output_scale: float, output_zero_point: int) -> Tensor:
   return _quantized_as(torch.softmax(torch.dequantize(qx), dim), output_scale, output_zero_point, qx)
 def quantized_prelu(qx: Tensor, weight: Tensor, output_scale: float, output_zero_point: int) -> Tensor:

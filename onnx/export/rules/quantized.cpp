@@ -84,6 +84,11 @@ void convolve(Call& c) {
   c.give(with_relu(c, flat ? c.squeeze(y, {2}) : y));
 }
 
+template <char kOp>
+void combine(Call& c) {
+  c.give(with_relu(c, c.op(kOp == '+' ? "Add" : "Mul", {c.in("a"), c.in("b")})));
+}
+
 std::string product(Call& c, const std::string& x, const std::string& weight) {
   const std::string y = c.op("MatMul", {x, weight});
   return c.none("bias") ? y : c.op("Add", {y, c.in("bias")});
@@ -126,6 +131,8 @@ const Rules::Entry list[] = {{"aten::quantize_per_tensor", quantize},
                              {"aten::_make_per_tensor_quantized_tensor", from_integers},
                              {"aten::q_scale", fact},
                              {"aten::q_zero_point", fact},
+                             {"tenon_quantized::add", combine<'+'>},
+                             {"tenon_quantized::mul", combine<'*'>},
                              {"tenon_quantized::convolve", convolve},
                              {"tenon_quantized::linear", linear},
                              {"tenon_quantized::linear_dynamic", linear_dynamic}};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise functions of quantized tensors, which quantized programs call by functions of the
-// language (jit/language/quantized_text.cpp).
+// Sums and products of quantized tensors, which quantized programs call by functions of the language
+// (jit/language/quantized_text.cpp).
 #include "jit/run/unboxed.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
@@ -43,33 +43,11 @@ Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero, bool re
   return combined<tenon::_quantized_mul, times>("quantized::mul", a, b, scale, zero, relu);
 }
 
-// Whether a table of the 256 integers takes less time than the elements do.
-bool pays_table(const Tensor& x) { return of_bytes(x) && x.numel() > 1024; }
-
-// What a function is computed of for mapped(): the elements, or all numbers there are.
-Tensor numbers(const Tensor& x) {
-  check("quantized", x);
-  if (!pays_table(x)) return dequantize(x);
-  const bool is_signed = quantized_dtype(x) == kQInt8;
-  const int64_t low = is_signed ? -128 : 0;
-  const Tensor all = tenon::arange(low, low + 256, TensorOptions(kLong).device(x.device()));
-  return tenon::_dequantize(all.to(is_signed ? kChar : kByte), q_scale(x), q_zero_point(x));
-}
-Tensor mapped(const Tensor& x, const Tensor& y, double scale, int64_t zero) {
-  const Tensor q = quantize_per_tensor(y, scale, zero, quantized_dtype(x));
-  if (!pays_table(x)) return q;
-  return _make_per_tensor_quantized_tensor(
-      tenon::_byte_table(_shared_int_repr(x), _shared_int_repr(q)), scale, zero);
-}
-
 const HostOperator list[] = {
     {"tenon_quantized::add(Tensor a, Tensor b, float scale, int zero, bool relu) -> Tensor",
      unboxed<add>},
     {"tenon_quantized::mul(Tensor a, Tensor b, float scale, int zero, bool relu) -> Tensor",
      unboxed<mul>},
-    {"tenon_quantized::numbers(Tensor x) -> Tensor", unboxed<numbers>},
-    {"tenon_quantized::mapped(Tensor x, Tensor y, float scale, int zero) -> Tensor",
-     unboxed<mapped>},
 };
 const HostOperators registered(list, std::size(list));
 
