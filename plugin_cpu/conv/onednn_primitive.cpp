@@ -47,9 +47,9 @@ dnnl::primitive_attr attributes() {
 dnnl::convolution_forward::primitive_desc forward_pd(Type type, const ConvShape& s,
                                                      const Desc* bias) {
   const auto describe = [&](const auto&... descs) {
-    return dn::describe<dnnl::convolution_forward>(
-        dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto, descs..., s.stride,
-        s.dilation, s.pad_left, s.pad_right);
+    return dn::describe_if<dnnl::convolution_forward>(
+        stays_in_bounds, dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto,
+        descs..., s.stride, s.dilation, s.pad_left, s.pad_right);
   };
   const Desc x = any(s.x, type), w = any(s.w, type), y = any(s.y, type);
   return bias ? describe(x, w, *bias, y) : describe(x, w, y);

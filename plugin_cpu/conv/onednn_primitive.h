@@ -3,6 +3,8 @@
 // A convolution as a primitive of oneDNN, and its weights in the layout that it needs.
 #pragma once
 
+#include <string_view>
+
 #include "plugin_cpu/conv/conv.h"
 #include "plugin_cpu/onednn/onednn.h"
 
@@ -28,6 +30,13 @@ ConvShape conv_shape(const Conv& c, int64_t images);
 dnnl::memory::dims image_dims(const Conv& c, int64_t channels);
 
 inline int64_t bytes(const dnnl::memory::desc& d) { return static_cast<int64_t>(d.get_size()); }
+
+// Whether oneDNN's kernel of this name writes what it should. Those for windows of one pixel on AMX
+// compute two tiles of pixels at once, also where one is left: they read and write a tile beyond
+// the images (2.6).
+inline bool stays_in_bounds(std::string_view kernel) {
+  return kernel.rfind("jit_1x1:avx512_core_amx", 0) != 0;
+}
 
 onednn::Key conv_key(Direction direction, dnnl::memory::data_type type, const Conv& c,
                      int64_t images, bool with_bias);

@@ -64,8 +64,7 @@ class Cache {
 
 // Whether the processor has bfloat16 instructions.
 bool native_bf16();
-// Whether it has dot products of 8-bit integers whose sums do not saturate. Not with AMX, whose
-// kernels have not been compared with double yet.
+// Whether it has dot products of 8-bit integers whose sums do not saturate.
 bool native_int8();
 
 // Element type of oneDNN; undef where it has none.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl_version.h>
@@ -22,7 +23,24 @@ typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::prim
 #endif
 }
 
-// The same of a gradient, which also needs the descriptor of the forward primitive.
+// The first implementation whose name `accept` takes; the best one where it takes none. The
+// descriptor of 2.x has to live as long as implementations are asked for.
+template <class P, class Accept, class... Args>
+typename P::primitive_desc describe_if(const Accept& accept, const dnnl::engine& engine,
+                                       const dnnl::primitive_attr& attr, const Args&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  typename P::primitive_desc pd(engine, args..., attr);
+#else
+  const typename P::desc operation(args...);
+  typename P::primitive_desc pd(operation, attr, engine);
+#endif
+  do {
+    if (accept(std::string_view(pd.impl_info_str()))) return pd;
+  } while (pd.next_impl());
+  return describe<P>(engine, attr, args...);
+}
+
+// The same as describe() of a gradient, which also needs the descriptor of the forward primitive.
 template <class P, class Forward, class... Args>
 typename P::primitive_desc describe_backward(const dnnl::engine& engine, const Forward& forward,
                                              const dnnl::primitive_attr& attr,

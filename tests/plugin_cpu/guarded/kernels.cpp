@@ -5,6 +5,7 @@
 // beyond. Small calls of every operator are fuzz.calls'.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -126,6 +127,25 @@ TEST_P(GuardedKernels, Images) {
         [](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2]); });
   check("group_norm", GetParam(), {{2, 6, 7, 9}, {6}, {6}},
         [](const Inputs& in) { return group_norm(in[0], 3, in[1], in[2]); });
+}
+
+// Odd numbers of the tiles of pixels that kernels on AMX take, with channels innermost.
+TEST(GuardedIntegers, Convolutions) {
+  manual_seed(2);
+  for (const auto& [height, width, channels, filters, zero] :
+       std::vector<std::array<int64_t, 5>>{{6, 6, 96, 40, 3}, {14, 3, 96, 96, 0}, {6, 7, 64, 72, 9},
+                                           {28, 28, 128, 64, 5}, {24, 2, 120, 40, 0}}) {
+    for (const int64_t window : {1, 3}) {
+      const Tensor x = randint(0, 256, {1, height, width, channels}).to(kByte),
+                   w = randint(-128, 128, {filters, channels, window, window}).to(kChar),
+                   bias = randn({filters}), factor = full({1}, 1e-3f);
+      const auto y = [&](const Tensor& images) {
+        return _int8_convolution(images.permute({0, 3, 1, 2}), w, bias, factor, {1, 1},
+                                 {window / 2, window / 2}, {1, 1}, 1, zero, kByte, 7, true);
+      };
+      EXPECT_TRUE(y(at_end_of_memory(x)).equal(y(x))) << height << " " << width << " " << window;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, GuardedKernels, testing::Values(kFloat, kDouble, kBFloat16, kHalf),
