@@ -3,9 +3,8 @@
 // Layers of numbers that stand between quantized_decomposed operators become layers of integers:
 //   quantize(relu(convolution(dequantize(x), dequantize(weight), bias)))
 // is one tenon_quantized::convolution, without quantize one that gives float32. Linear layers are
-// products of rows. What only moves or picks numbers between dequantize and quantize moves
-// integers. Sums of integers are exact, where those of floats are rounded: a result may be another
-// integer where the number lies in the middle between two.
+// products of rows. Sums of integers are exact, where those of floats are rounded: a result may be
+// another integer where the number lies in the middle between two.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -83,11 +82,6 @@ bool changes_shape(const Node& n) {
                                                       "aten::flatten"};
   return n.op && all.count(n.kind()) != 0;
 }
-bool moves_or_picks(const Node& n) {
-  static const std::set<std::string, std::less<>> all{
-      "aten::max_pool2d", "aten::permute", "aten::transpose", "aten::unsqueeze", "aten::squeeze"};
-  return n.outputs().size() == 1 && (changes_shape(n) || (n.op && all.count(n.kind()) != 0));
-}
 
 class QuantizedFusion final : public NodePass {
  public:
@@ -109,7 +103,6 @@ class QuantizedFusion final : public NodePass {
 
   void visit(Node& n) override {
     if (!n.owning_block()) return;
-    if (is_step(n, "quantize_per_tensor")) return move_integers(n);
     const ProductLayout* l = product_layout(n);
     if (!l) return;
     Layer layer;
@@ -127,30 +120,6 @@ class QuantizedFusion final : public NodePass {
     if (!s || facts_.has_writers(n->input(0)) || facts_.has_writers(v)) return nullptr;
     step = *s;
     return n;
-  }
-
-  // quantize(move(dequantize(x))) by one step. The result was fresh: x, or a view of it, may take
-  // its place only where nobody writes it and it stays inside.
-  void move_integers(Node& n) {
-    const auto to = step_of(n);
-    Node* moves = n.input(0)->node();
-    const bool shared = facts_.has_writers(n.output()) || facts_.escapes(n.output());
-    if (!to || !has_whole_range(n, *to) || (shared && !moves->is("aten::max_pool2d"))) return;
-    Step from;
-    if (Node* d = dequantized(n.input(0), from); d && from == *to) {
-      n.output()->replace_all_uses_with(d->input(0));
-      n.destroy();
-      changed_ = true;
-      return;
-    }
-    if (!moves_or_picks(*moves) || only_user(n.input(0)) != &n) return;
-    Node* d = dequantized(moves->input(0), from);
-    if (!d || !(from == *to)) return;
-    const Graph::InsertPoint at(graph_, &n);
-    Node* made = insert_on(*moves, d->input(0));
-    n.output()->replace_all_uses_with(made->output());
-    n.destroy();
-    changed_ = true;
   }
 
   // The same node with another first input.
@@ -300,7 +269,8 @@ class QuantizedFusion final : public NodePass {
 
 bool fuse_quantized(Graph& g) {
   if (!find_operator(kConvolution) || !find_operator(kRows)) return false;
-  return QuantizedFusion(g).run();
+  const bool moved = move_quantized(g);
+  return QuantizedFusion(g).run() || moved;
 }
 
 }  // namespace tenon::jit

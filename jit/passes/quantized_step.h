@@ -31,4 +31,7 @@ bool gives_single(const Node& n);
 // Whether numbers above `end` are beyond the integers anyway.
 bool saturates(const Step& s, double end);
 
+// The part of fuse_quantized that is about nodes which only move, pick or join numbers.
+bool move_quantized(Graph& g);
+
 }  // namespace tenon::jit

@@ -71,7 +71,9 @@ void expect_layers(const std::string& text, const Constants& constants, const Te
   EXPECT_EQ(y.scalar_type(), before.scalar_type());
   const Tensor off = (y.to(kDouble) - before.to(kDouble)).abs();
   EXPECT_LE(off.max().item<double>(), most * 1.0001) << text;
-  if (!y.is_floating_point()) EXPECT_LE(off.gt(0).sum().item<int64_t>() * 100, off.numel()) << text;
+  if (!y.is_floating_point()) {
+    EXPECT_LE(off.gt(0).sum().item<int64_t>() * 100, off.numel()) << text;
+  }
 }
 
 // dequantize(x) as %r, the weight as %w; `layer` gives %y of both and %bias, `end` the result.
@@ -184,6 +186,55 @@ TEST(QuantizedLayers, MoveIntegersThroughWhatPicksThem) {
   %y : Tensor = quantized_decomposed::quantize_per_tensor(%p, %step, %zero, %0, %high, %0))",
                                       "\n  return (%y)");
   expect_layers(text, linear_constants(), integers({2, 3, 8, 6}, kByte), "max_pool2d", 0);
+}
+
+TEST(QuantizedLayers, MoveIntegersThroughChains) {
+  manual_seed(10);
+  const std::string chain = R"(  %two : int = prim::Constant[value=2]()
+  %three : int = prim::Constant[value=3]()
+  %split : int[] = prim::ListConstruct(%two, %two, %three, %two)
+  %order : int[] = prim::ListConstruct(%0, %two, %1, %three)
+  %whole : int[] = prim::ListConstruct(%two, %two, %three, %two)
+  %v : Tensor = aten::reshape(%r, %split)
+  %p : Tensor = aten::permute(%v, %order)
+  %y : Tensor = aten::slice(%p, %1, %1, %three, %1))";
+  const Tensor x = integers({2, 12}, kByte);
+  const std::string moved = "reshape permute slice";
+  expect_layers(graph_text(chain, R"(
+  %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %step, %zero, %0, %high, %0)
+  %n : Tensor = aten::neg(%z)
+  return (%n))"),
+                linear_constants(), x, moved + " neg", 0);
+  // Another step, and a result that may not be a view of the argument.
+  expect_layers(graph_text(chain, kQuantize), linear_constants(), x, moved + " _byte_table", 0);
+  expect_layers(graph_text(chain, R"(
+  %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %step, %zero, %0, %high, %0)
+  return (%z))"),
+                linear_constants(), x, moved + " _byte_table", 0);
+}
+
+TEST(QuantizedLayers, JoinIntegers) {
+  manual_seed(11);
+  const auto text = [](const std::string& list, const std::string& end) {
+    return graph_text("  %t : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %out, %0, "
+                      "%0, %high, %0, %none)\n"
+                      R"(  %c : Tensor = aten::slice(%r, %0, %1, %none, %1)
+  %l : Tensor[] = prim::ListConstruct()" +
+                          list + R"()
+  %y : Tensor = aten::cat(%l, %0))",
+                      end);
+  };
+  const std::string same = R"(
+  %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %step, %zero, %0, %high, %0)
+  return (%z))";
+  const Constants c{{"q", integers({12, 40}, kByte)}, {"s", rand({12})}, {"bias", randn({12})}};
+  const Tensor x = integers({12, 40}, kByte);
+  expect_layers(text("%r, %c", same), c, x, "slice cat", 0);
+  expect_layers(text("%r, %t, %c", same), c, x, "_byte_table slice cat", 0);
+  expect_layers(text("%r, %r", kQuantize), c, x, "_byte_table _byte_table cat", 0);
+  const Constants other{{"q", integers({12, 40}, kChar)}, {"s", rand({12})}, {"bias", randn({12})}};
+  expect_layers(text("%r, %w", same), other, x,
+                "dequantize_per_tensor dequantize_per_channel cat quantize_per_tensor", 0);
 }
 
 // Of one tensor: whatever the numbers are, the same integers.
