@@ -524,6 +524,7 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
 }
 
 bool is_pointwise(const jit::Node& n) {
+  if (n.is("tenon_quantized::add") || n.is("tenon_quantized::mul")) return true;
   if (!n.op || !n.op->op) return false;
   const std::string_view family = n.op->op->family;
   return family == "pointwise" || family == "compare";

@@ -512,6 +512,22 @@ TEST(OnnxExportOperators, QuantizedTensorsAreRoundedRealNumbers) {
       {{randn({2, 3, 4, 5})}, {randn({3, 3, 4, 5})}}, kRows);
 }
 
+TEST(OnnxExportOperators, PointwiseOfQuantizedTensors) {
+  manual_seed(54);
+  const std::string q = "    q = torch.quantize_per_tensor(x, 1 / 8, 100, 13)\n    return ";
+  for (const char* body : {"ops.quantized.leaky_relu(q, 0.25, False, 1 / 32, 90)",
+                           "ops.quantized.celu(q.relu(), 1 / 4, 3, 2)",
+                           "ops.quantized.mul_relu(q, ops.quantized.add(q, q, 1 / 4, 20), 1.0, 3)"})
+    expect_model("x: Tensor) -> Tensor:\n" + q + body + ".dequantize()\n",
+                 {{randn({2, 600})}, {randn({5, 600})}}, kRows);
+  // Windows of a size that is known behind them.
+  for (const char* y : {"ops.quantized.leaky_relu(q, 0.25, False, 1 / 32, 90)",
+                        "ops.quantized.add(q, q, 1 / 4, 20)"})
+    expect_model("x: Tensor) -> Tensor:\n" + q + "torch.adaptive_avg_pool2d(" + y +
+                     ".dequantize(), [2, 2])\n",
+                 {{randn({2, 5, 16, 16})}, {randn({3, 5, 16, 16})}}, kRows);
+}
+
 // As torch.export and torchao write them: integers in ordinary tensors.
 TEST(OnnxExportOperators, StepsInOrdinaryTensors) {
   manual_seed(59);

@@ -84,11 +84,6 @@ void convolve(Call& c) {
   c.give(with_relu(c, flat ? c.squeeze(y, {2}) : y));
 }
 
-template <char kOp>
-void combine(Call& c) {
-  c.give(with_relu(c, c.op(kOp == '+' ? "Add" : "Mul", {c.in("a"), c.in("b")})));
-}
-
 std::string product(Call& c, const std::string& x, const std::string& weight) {
   const std::string y = c.op("MatMul", {x, weight});
   return c.none("bias") ? y : c.op("Add", {y, c.in("bias")});
@@ -119,6 +114,10 @@ void linear_dynamic(Call& c) {
                  c.constant(real_weight(c, columns(c), 1))));
 }
 
+// Sums and products are those of the real numbers.
+void add(Call& c) { c.give(with_relu(c, c.op("Add", {c.in("a"), c.in("b")}))); }
+void multiply(Call& c) { c.give(with_relu(c, c.op("Mul", {c.in("a"), c.in("b")}))); }
+
 void dequantize_any(Call& c) {
   if (c.has("tensors")) return dequantize_list(c);
   c.give(c.in("self"));
@@ -131,11 +130,11 @@ const Rules::Entry list[] = {{"aten::quantize_per_tensor", quantize},
                              {"aten::_make_per_tensor_quantized_tensor", from_integers},
                              {"aten::q_scale", fact},
                              {"aten::q_zero_point", fact},
-                             {"tenon_quantized::add", combine<'+'>},
-                             {"tenon_quantized::mul", combine<'*'>},
                              {"tenon_quantized::convolve", convolve},
                              {"tenon_quantized::linear", linear},
-                             {"tenon_quantized::linear_dynamic", linear_dynamic}};
+                             {"tenon_quantized::linear_dynamic", linear_dynamic},
+                             {"tenon_quantized::add", add},
+                             {"tenon_quantized::mul", multiply}};
 TENON_EXPORT_RULES(list);
 
 }  // namespace
