@@ -190,14 +190,17 @@ def MaxUnpool(x: Tensor, index: Tensor, shape: Optional[List[int]], *, kernel_sh
       flat.append(shape[k] - natural[k])
     y = torch.constant_pad_nd(y, flat, 0)
   return y
+def _less_zero(x: Tensor, zero: Optional[Tensor], dims: int) -> Tensor:
+  y = x.to(torch.float64)
+  if zero is not None:
+    z = zero.to(torch.float64)
+    y = y - (z.reshape([-1] + [1 for i in range(dims)]) if z.dim() == 1 else z)
+  return y
+def _as_int32(x: Tensor) -> Tensor:
+  return x.to(torch.int32)
 def ConvInteger(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
-  a = x.to(torch.float64)
-  b = w.to(torch.float64)
-  if x_zero is not None:
-    a = a - x_zero.to(torch.float64)
-  if w_zero is not None:
-    z = w_zero.to(torch.float64)
-    b = b - (z.reshape([-1] + [1 for i in range(w.dim() - 1)]) if z.dim() == 1 else z)
+  a = _less_zero(x, x_zero, 0)
+  b = _less_zero(w, w_zero, w.dim() - 1)
   return Conv(a, b, None, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides).to(torch.int32)
 def CausalConvWithState(x: Tensor, w: Tensor, b: Optional[Tensor], past: Optional[Tensor], *, activation: str = "none", ndim: int = 1) -> Tuple[Tensor, Tensor]:
   k = w.size(-1) - 1
@@ -261,6 +264,23 @@ std::vector<ItemPtr> translate_conv(Builder& b, Call& c) {
   return b.call_function(c, "Conv", Gives::Same);
 }
 
+// In float64, whose sums are exact: the convolution itself as one operator where it can be.
+std::vector<ItemPtr> translate_conv_integer(Builder& b, Call& c) {
+  const Tensor& weight = c.input(1)->constant;
+  if (weight.defined() && weight.dim() > 2) {
+    const auto zero = [&](std::size_t i) {
+      const ItemPtr z = c.optional_input(i);
+      return z ? b.tensor(z) : b.constant(IValue());
+    };
+    Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1));
+    x = b.call_text("_less_zero", {x, zero(2), b.constant(int64_t{0})}).at(0);
+    w = b.call_text("_less_zero", {w, zero(3), b.constant(weight.dim() - 1)}).at(0);
+    if (Value* y = plain_convolution(b, c, c.input(1), x, w, b.constant(IValue())))
+      return {Builder::item(b.call_text("_as_int32", {y}).at(0), kInt)};
+  }
+  return b.call_function(c, "ConvInteger", Gives::Unknown);
+}
+
 bool is_pooled(ScalarType t) { return isFloatingType(t) || t == kByte || t == kChar; }
 
 std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
@@ -286,7 +306,7 @@ constexpr Gives kSame = Gives::Same;
 const Entry kConv[] = {
     {"Conv", 1, 0, kSame, nullptr, translate_conv},
     {"ConvTranspose", 1, 0, kSame},
-    {"ConvInteger", 10, 0},
+    {"ConvInteger", 10, 0, Gives::Unknown, nullptr, translate_conv_integer},
     {"MaxPool", 1, 0, kSame, nullptr, translate_max_pool},
     {"AveragePool", 1, 0, kSame, nullptr, translate_average_pool},
     {"LpPool", 2, 0, kSame},

@@ -108,6 +108,23 @@ TEST(OnnxQuantized, Convolutions) {
   }
 }
 
+// One operator, whose padding is known: other formats take it.
+TEST(OnnxQuantized, ConvolutionsThatGiveSums) {
+  manual_seed(12);
+  const Tensor x = bytes({2, 6, 9, 8}), w = signed_bytes({10, 6, 3, 3}),
+               z = randint(-5, 5, {10}).to(kChar);
+  for (const bool padded : {false, true}) {
+    Model m;
+    m.input("x", pb::UINT8).output("y", pb::INT32);
+    m.with("x_z", full({}, 99, kByte)).with("w", w).with("w_z", z);
+    auto& n = m.node("ConvInteger", {"x", "w", "x_z", "w_z"}, {"y"});
+    if (padded) set_ints(n, "pads", {1, 1, 1, 1});
+    const Tensor y = conv2d(x.to(kDouble) - 99, w.to(kDouble) - z.to(kDouble).reshape({10, 1, 1, 1}),
+                            std::nullopt, {1}, {padded ? 1 : 0});
+    expect_result(m, x, y, 1, "aten::convolution");
+  }
+}
+
 TEST(OnnxQuantized, ProductsOfMatrices) {
   manual_seed(1);
   const Tensor x = bytes({2, 3, 24}), w = signed_bytes({24, 7});
