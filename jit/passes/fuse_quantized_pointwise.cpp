@@ -24,17 +24,17 @@ namespace {
 // Each element of the result depends on the same element of tensors and on numbers.
 bool is_pointwise(const Node& n) {
   static const std::set<std::string, std::less<>> all{
-      "aten::relu",       "aten::relu6",     "aten::sigmoid",    "aten::tanh",
-      "aten::silu",       "aten::gelu",      "aten::hardswish",  "aten::hardsigmoid",
-      "aten::hardtanh",   "aten::clamp",     "aten::clamp_min",  "aten::clamp_max",
-      "aten::leaky_relu", "aten::elu",       "aten::celu",       "aten::selu",
-      "aten::mish",       "aten::softplus",  "aten::threshold",  "aten::log_sigmoid",
-      "aten::abs",        "aten::neg",       "aten::sign",       "aten::erf",
-      "aten::exp",        "aten::expm1",     "aten::log",        "aten::log1p",
-      "aten::sqrt",       "aten::rsqrt",     "aten::square",     "aten::reciprocal",
-      "aten::sin",        "aten::cos",       "aten::floor",      "aten::ceil",
-      "aten::round",      "aten::pow",       "aten::add",        "aten::sub",
-      "aten::rsub",       "aten::mul",       "aten::div",        "aten::maximum",
+      "aten::relu",       "aten::relu6",    "aten::sigmoid",   "aten::tanh",
+      "aten::silu",       "aten::gelu",     "aten::hardswish", "aten::hardsigmoid",
+      "aten::hardtanh",   "aten::clamp",    "aten::clamp_min", "aten::clamp_max",
+      "aten::leaky_relu", "aten::elu",      "aten::celu",      "aten::selu",
+      "aten::mish",       "aten::softplus", "aten::threshold", "aten::log_sigmoid",
+      "aten::abs",        "aten::neg",      "aten::sign",      "aten::erf",
+      "aten::exp",        "aten::expm1",    "aten::log",       "aten::log1p",
+      "aten::sqrt",       "aten::rsqrt",    "aten::square",    "aten::reciprocal",
+      "aten::sin",        "aten::cos",      "aten::floor",     "aten::ceil",
+      "aten::round",      "aten::pow",      "aten::add",       "aten::sub",
+      "aten::rsub",       "aten::mul",      "aten::div",       "aten::maximum",
       "aten::minimum"};
   return n.op && n.outputs().size() == 1 && n.blocks().empty() && all.count(n.kind()) != 0;
 }
@@ -105,9 +105,8 @@ class PointwiseFusion final : public NodePass {
   bool stays_inside(const Region& region, const Node& end) const {
     return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* n) {
       const auto& uses = n->output()->uses();
-      return std::all_of(uses.begin(), uses.end(), [&](const Use& u) {
-        return u.user == &end || region.contains(u.user);
-      });
+      return std::all_of(uses.begin(), uses.end(),
+                         [&](const Use& u) { return u.user == &end || region.contains(u.user); });
     });
   }
 

@@ -19,12 +19,24 @@ namespace tenon::jit {
 namespace {
 
 bool moves_or_picks(const Node& n) {
-  static const std::set<std::string, std::less<>> all{
-      "aten::view",       "aten::reshape",       "aten::flatten",         "aten::unflatten",
-      "aten::permute",    "aten::transpose",     "aten::t",               "aten::unsqueeze",
-      "aten::squeeze",    "aten::slice",         "aten::select",          "aten::narrow",
-      "aten::expand",     "aten::contiguous",    "aten::channel_shuffle", "aten::pixel_shuffle",
-      "aten::max_pool2d", "aten::pixel_unshuffle"};
+  static const std::set<std::string, std::less<>> all{"aten::view",
+                                                      "aten::reshape",
+                                                      "aten::flatten",
+                                                      "aten::unflatten",
+                                                      "aten::permute",
+                                                      "aten::transpose",
+                                                      "aten::t",
+                                                      "aten::unsqueeze",
+                                                      "aten::squeeze",
+                                                      "aten::slice",
+                                                      "aten::select",
+                                                      "aten::narrow",
+                                                      "aten::expand",
+                                                      "aten::contiguous",
+                                                      "aten::channel_shuffle",
+                                                      "aten::pixel_shuffle",
+                                                      "aten::max_pool2d",
+                                                      "aten::pixel_unshuffle"};
   return n.op && n.outputs().size() == 1 && all.count(n.kind()) != 0;
 }
 

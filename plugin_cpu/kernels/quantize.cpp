@@ -94,9 +94,10 @@ template <bool kProduct>
 tn_status pair(Call&, Tensor out, Tensor self, Tensor other, double self_scale, int64_t self_zero,
                double other_scale, int64_t other_zero, double factor, int64_t zero_point, DType,
                bool relu) {
-  combine(out, self, other,
-          {bytes(self.dtype(), self_zero, self_scale), bytes(other.dtype(), other_zero, other_scale),
-           bytes(out.dtype(), zero_point, factor), kProduct, relu, 1});
+  combine(
+      out, self, other,
+      {bytes(self.dtype(), self_zero, self_scale), bytes(other.dtype(), other_zero, other_scale),
+       bytes(out.dtype(), zero_point, factor), kProduct, relu, 1});
   return TN_OK;
 }
 

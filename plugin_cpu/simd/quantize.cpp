@@ -94,7 +94,8 @@ struct Read {
   }
 };
 
-// Held within [low, 255] first, so that adding 1.5 * 2^23 leaves the rounded integer in the low bits.
+// Held within [low, 255] first, so that adding 1.5 * 2^23 leaves the rounded integer in the low
+// bits.
 struct Write {
   static constexpr float kRounding = 12582912.0f;
   static constexpr int32_t kBits = 0x4B400000;  // of kRounding

@@ -216,13 +216,14 @@ TEST(QuantizedLayers, MoveIntegersThroughChains) {
 TEST(QuantizedLayers, JoinIntegers) {
   manual_seed(11);
   const auto text = [](const std::string& list, const std::string& end) {
-    return graph_text("  %t : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %out, %0, "
-                      "%0, %high, %0, %none)\n"
-                      R"(  %c : Tensor = aten::slice(%r, %0, %1, %none, %1)
+    return graph_text(
+        "  %t : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %out, %0, "
+        "%0, %high, %0, %none)\n"
+        R"(  %c : Tensor = aten::slice(%r, %0, %1, %none, %1)
   %l : Tensor[] = prim::ListConstruct()" +
-                          list + R"()
+            list + R"()
   %y : Tensor = aten::cat(%l, %0))",
-                      end);
+        end);
   };
   const std::string same = R"(
   %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %step, %zero, %0, %high, %0)

@@ -119,8 +119,9 @@ TEST(OnnxQuantized, ConvolutionsThatGiveSums) {
     m.with("x_z", full({}, 99, kByte)).with("w", w).with("w_z", z);
     auto& n = m.node("ConvInteger", {"x", "w", "x_z", "w_z"}, {"y"});
     if (padded) set_ints(n, "pads", {1, 1, 1, 1});
-    const Tensor y = conv2d(x.to(kDouble) - 99, w.to(kDouble) - z.to(kDouble).reshape({10, 1, 1, 1}),
-                            std::nullopt, {1}, {padded ? 1 : 0});
+    const Tensor y =
+        conv2d(x.to(kDouble) - 99, w.to(kDouble) - z.to(kDouble).reshape({10, 1, 1, 1}),
+               std::nullopt, {1}, {padded ? 1 : 0});
     expect_result(m, x, y, 1, "aten::convolution");
   }
 }

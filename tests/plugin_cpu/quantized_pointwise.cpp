@@ -38,9 +38,7 @@ Tensor expected(bool product, const Tensor& a, const Tensor& b, ScalarType dtype
   const Tensor x = (a.to(kDouble) - kSelf.zero) * kSelf.scale,
                z = (b.to(kDouble) - kOther.zero) * kOther.scale, y = product ? x * z : x + z;
   const Tensor kept = relu ? y.clamp_min(0) : y;
-  return ((kept * kFactor).round() + kZero)
-      .clamp(lowest(dtype), lowest(dtype) + 255)
-      .to(dtype);
+  return ((kept * kFactor).round() + kZero).clamp(lowest(dtype), lowest(dtype) + 255).to(dtype);
 }
 
 // Broadcasting, and other strides than those of the result.
@@ -84,8 +82,9 @@ TEST(QuantizedPointwise, ReadsTables) {
         const Tensor wanted =
             table.index_select(0, x.to(kLong).sub(lowest(t)).flatten()).reshape(sizes);
         EXPECT_TRUE(_byte_table(x, table).equal(wanted)) << x.sizes();
-        if (x.dim() == 4)
+        if (x.dim() == 4) {
           EXPECT_TRUE(_byte_table(x.transpose(1, 3), table).equal(wanted.transpose(1, 3)));
+        }
       }
       const Tensor x = integers({40}, t), apart = table.repeat_interleave(2).slice(0, 0, 512, 2);
       EXPECT_TRUE(_byte_table(x, apart).equal(_byte_table(x, table)));
@@ -96,8 +95,7 @@ TEST(QuantizedPointwise, ReadsTables) {
 TEST(QuantizedPointwise, RefusesOtherDtypesAndZeroPoints) {
   const Tensor a = integers({3}, kByte), f = ones({3});
   const auto text = [&](const Tensor& x, const Tensor& y, int64_t zero, ScalarType dtype) {
-    return test::text_of(
-        [&] { (void)_quantized_add(x, y, 1, zero, 1, 0, 1, 0, dtype, false); });
+    return test::text_of([&] { (void)_quantized_add(x, y, 1, zero, 1, 0, 1, 0, dtype, false); });
   };
   test::expect_words(text(f, a, 0, kByte), {"_quantized_add", "float32"});
   test::expect_words(text(a, f, 0, kByte), {"_quantized_add", "float32"});

@@ -133,8 +133,11 @@ TEST_P(GuardedKernels, Images) {
 TEST(GuardedIntegers, Convolutions) {
   manual_seed(2);
   for (const auto& [height, width, channels, filters, zero] :
-       std::vector<std::array<int64_t, 5>>{{6, 6, 96, 40, 3}, {14, 3, 96, 96, 0}, {6, 7, 64, 72, 9},
-                                           {28, 28, 128, 64, 5}, {24, 2, 120, 40, 0}}) {
+       std::vector<std::array<int64_t, 5>>{{6, 6, 96, 40, 3},
+                                           {14, 3, 96, 96, 0},
+                                           {6, 7, 64, 72, 9},
+                                           {28, 28, 128, 64, 5},
+                                           {24, 2, 120, 40, 0}}) {
     for (const int64_t window : {1, 3}) {
       const Tensor x = randint(0, 256, {1, height, width, channels}).to(kByte),
                    w = randint(-128, 128, {filters, channels, window, window}).to(kChar),
