@@ -27,6 +27,28 @@ std::vector<TypePtr> types_of(const std::vector<Value*>& values) {
   return out;
 }
 
+// Which slices are gone over. Later versions of torch move the dimension to the front and reverse
+// the tensors; until 2.6 it wrote scan(..., dim, reverse, further), associative_scan(..., dim).
+struct Slicing {
+  int64_t dim = 0;
+  bool backward = false;
+  std::size_t further_at;  // among the inputs of the node
+};
+Slicing slicing_of(const NodeInputs& inputs, std::size_t at) {
+  Slicing out;
+  out.further_at = at;
+  const auto next = [&](const char* tag) -> const Json* {
+    if (out.further_at >= inputs.size()) return nullptr;
+    const Tagged t = tagged(*inputs[out.further_at].json, "an argument");
+    if (t.tag != tag) return nullptr;
+    ++out.further_at;
+    return &t.value;
+  };
+  if (const Json* dim = next("as_int")) out.dim = integer_of(*dim, "a dimension");
+  if (const Json* backward = next("as_bool")) out.backward = boolean_of(*backward, "a direction");
+  return out;
+}
+
 }  // namespace
 
 // The nodes of a graph, before the insertion point. Returns its outputs.
@@ -162,7 +184,7 @@ std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, bool s
 }
 
 // map_impl(body, slices, further) and scan(combine, initial, slices, further): the body is called
-// for each slice of dimension 0; what it makes beside the carried values is stacked.
+// for each slice; what it makes beside the carried values is stacked in dimension 0.
 std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::size_t carried_at,
                                                  Scope& s) {
   const bool scan = carried_at != 0;
@@ -170,7 +192,8 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
   const std::vector<Value*> initial = scan ? items(inputs[carried_at], s) : std::vector<Value*>();
   const std::size_t slices_at = scan ? 2 : 1;
   const std::vector<Value*> slices = items(inputs[slices_at], s);
-  const std::vector<Value*> further = operands(inputs, slices_at + 1, s);
+  const Slicing how = scan ? slicing_of(inputs, slices_at + 1) : Slicing{0, false, slices_at + 1};
+  const std::vector<Value*> further = operands(inputs, how.further_at, s);
   TENON_CHECK(!slices.empty(), ValueError, "there is nothing to go over");
   const Json& graph = member(tagged(*inputs[0].json, "an argument").value, "graph");
   const std::size_t n_outputs = list_of(member(graph, "outputs"), "outputs").size();
@@ -179,8 +202,8 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
   std::vector<Value*> lists;
   for (std::size_t i = initial.size(); i < n_outputs; ++i)
     lists.push_back(list({}, Type::tensor()));
-  Value* zero = constant(int64_t{0});
-  Value* count = apply1("aten::size.int", {slices[0], zero});
+  Value* dim = constant(how.dim);
+  Value* count = apply1("aten::size.int", {slices[0], dim});
   Node* n = insert("prim::Loop", joined({count, constant(true)}, initial), types_of(initial));
   Block* body = n->add_block();
   Value* at = body->add_input("iteration", Type::integer());
@@ -189,7 +212,11 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
   for (const Value* v : initial) arguments.push_back(body->add_input("", v->type()));
   {
     const Graph::InsertPoint there(*graph_, body);
-    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, zero, at}));
+    if (how.backward) {  // the last one first: -1, -2, ...
+      Value* before = apply1("aten::neg.int", {at});
+      at = apply1("aten::sub.int", {before, constant(int64_t{1})});
+    }
+    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, dim, at}));
     const std::vector<Value*> made = inline_graph(inputs[0], joined(arguments, further), s);
     body->register_output(constant(true));
     for (std::size_t i = 0; i < initial.size(); ++i) body->register_output(made.at(i));
@@ -197,22 +224,28 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
       apply("aten::append.t", {lists[i], made.at(initial.size() + i)});
   }
   std::vector<Value*> out = n->outputs();
-  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, zero}));
+  for (Value* l : lists) {
+    out.push_back(apply1("aten::stack", {l, constant(int64_t{0})}));
+    if (how.backward)
+      out.back() = apply1("aten::flip", {out.back(), constant(std::vector<int64_t>{0})});
+  }
   return out;
 }
 
 // associative_scan(combine, slices, further): each slice is combined with what came before it.
 std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, Scope& s) {
   check_count(inputs.size(), 2, "associative_scan");
-  const std::vector<Value*> slices = items(inputs[1], s), further = operands(inputs, 2, s);
+  const Slicing how = slicing_of(inputs, 2);
+  const std::vector<Value*> slices = items(inputs[1], s),
+                            further = operands(inputs, how.further_at, s);
   TENON_CHECK(!slices.empty(), ValueError, "there is nothing to go over");
-  Value *zero = constant(int64_t{0}), *one = constant(int64_t{1});
+  Value *dim = constant(how.dim), *one = constant(int64_t{1});
   std::vector<Value*> lists, first;
   for (Value* v : slices) {
-    first.push_back(apply1("aten::select.int", {v, zero, zero}));
+    first.push_back(apply1("aten::select.int", {v, dim, constant(int64_t{0})}));
     lists.push_back(list({first.back()}, Type::tensor()));
   }
-  Value* size = apply1("aten::size.int", {slices[0], zero});
+  Value* size = apply1("aten::size.int", {slices[0], dim});
   Value* count = apply1("aten::sub.int", {size, one});
   Node* n = insert("prim::Loop", joined({count, constant(true)}, first), types_of(first));
   Block* body = n->add_block();
@@ -223,7 +256,7 @@ std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, 
   {
     const Graph::InsertPoint there(*graph_, body);
     Value* next = apply1("aten::add.int", {at, one});
-    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, zero, next}));
+    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, dim, next}));
     const std::vector<Value*> made = inline_graph(inputs[0], joined(arguments, further), s);
     TENON_CHECK(made.size() == first.size(), ValueError, "the combination has ", made.size(),
                 " outputs for ", first.size(), " inputs");
@@ -235,7 +268,7 @@ std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, 
   }
   std::vector<Value*> out;
   out.reserve(lists.size());
-  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, zero}));
+  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, dim}));
   return out;
 }
 

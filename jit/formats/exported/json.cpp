@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported/json.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -12,6 +14,36 @@ namespace {
 
 [[noreturn]] void expected(const char* what, const char* kind, const Json& got) {
   throw ValueError(core::join(what, " must be ", kind, ", not ", got.type_name()));
+}
+
+// Python's JSON has numbers that JSON has not, and torch 2.6 writes them so; later versions write
+// texts, which these become.
+std::string with_texts_for_infinities(std::string_view text) {
+  static constexpr std::string_view kNumbers[] = {"-Infinity", "Infinity", "NaN"};
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      out += text.substr(i++, 2);
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
+    const auto* number =
+        quoted ? std::end(kNumbers)
+               : std::find_if(std::begin(kNumbers), std::end(kNumbers),
+                              [&](auto n) { return text.compare(i, n.size(), n) == 0; });
+    if (number == std::end(kNumbers)) {
+      out += text[i];
+      continue;
+    }
+    out.append("\"").append(*number).append("\"");
+    i += number->size() - 1;
+  }
+  return out;
+}
+
+bool mentions_infinities(std::string_view text) {
+  return text.find("Infinity") != text.npos || text.find("NaN") != text.npos;
 }
 
 }  // namespace
@@ -25,7 +57,8 @@ Json parse_json(std::string_view text, bool skip_metadata) {
     return !(skip_metadata && event == Json::parse_event_t::key && v == "metadata");
   };
   try {
-    return Json::parse(text, filter);
+    return mentions_infinities(text) ? Json::parse(with_texts_for_infinities(text), filter)
+                                     : Json::parse(text, filter);
   } catch (const Json::exception& e) {
     throw ValueError(core::join("the JSON is damaged: ", e.what()));
   }

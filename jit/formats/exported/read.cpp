@@ -38,6 +38,7 @@ class ExportedReader {
   std::string find_program();
   static void check_version(const Json& program);
   void read_kinds(const Json& program);
+  void name_kinds_of_shared(const std::vector<NamedWeight>& weights);
   Part& part_of(Part& top, const std::string& dotted);
   void add_weight(Part& top, const NamedWeight& w);
   core::Ref<ivalue::Object> make(Part& p);
@@ -107,6 +108,17 @@ void ExportedReader::read_kinds(const Json& program) {
         text_of(member(t.value, key), key),
         Kind{parameter ? ClassAttribute::Parameter : ClassAttribute::Buffer, kinds_.size()});
   }
+}
+
+// Of several names of one weight the signature has one, until torch 2.7; the others mean the same.
+void ExportedReader::name_kinds_of_shared(const std::vector<NamedWeight>& weights) {
+  std::map<const void*, Kind> known;
+  for (const NamedWeight& w : weights)
+    if (const auto it = kinds_.find(w.name); it != kinds_.end())
+      known.try_emplace(w.value.unsafeGetTensorImpl(), it->second);
+  for (const NamedWeight& w : weights)
+    if (const auto it = known.find(w.value.unsafeGetTensorImpl()); it != known.end())
+      kinds_.try_emplace(w.name, it->second);
 }
 
 // The module that has the attribute.
@@ -203,6 +215,7 @@ Module ExportedReader::read() {
   unit_->add_type(top.cls);
   try {
     std::vector<NamedWeight> weights = ExportedWeights(zip_, name_, device_).read();
+    name_kinds_of_shared(weights);
     std::stable_sort(weights.begin(), weights.end(), [&](const auto& a, const auto& b) {
       return position(a.name) < position(b.name);
     });

@@ -137,7 +137,27 @@ class Branches(torch.nn.Module):
         return y.sum() + z.sum(), more[1] if more[0].shape[0] != more[1].shape[0] else more[0]
 
 
+class Earlier(torch.nn.Module):
+    """What torch 2.6 wrote otherwise: scans, infinities, and of shared weights one name."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(5, 3)
+        self.out = torch.nn.Linear(3, 5, bias=False)
+        self.table.weight.data = counted(5, 3)
+        self.out.weight = self.table.weight
+
+    def forward(self, ids, start, rows):
+        from torch._higher_order_ops.scan import scan
+
+        last, steps = scan(lambda c, x: (c * 0.5 + x, c + x), start, rows, dim=1, reverse=True)
+        chances = rows.masked_fill(rows > 0.5, float("-inf")).clamp(max=float("inf")).softmax(1)
+        return self.out(self.table(ids)), last, steps, chances
+
+
 def older(name):
+    if name == "2_6":
+        return small("exported_2_6", Earlier(), (torch.tensor([4, 1]), counted(3), counted(3, 4)))
     ids = lambda n: (torch.arange(2 * n) % 5).view(n, 2)
     cases = [((ids(3), 2), {}), ((ids(4), 2), {})]
     small("exported_" + name, Attention().eval(), *cases[:1][0],

@@ -333,6 +333,22 @@ TEST(JitExported, ReadsTheLayoutsOfOlderTorch) {
   }
 }
 
+// torch 2.6: scans name a dimension and a direction, JSON has Infinity, and of the names of a
+// weight the signature has one.
+TEST(JitExported, ReadsWhatTorch2_6WroteOtherwise) {
+  const std::string name = "exported_2_6.pt2";
+  const std::vector<IValue> inputs{tensor({4, 1}), counted({3}), counted({3, 4})};
+  expect_results(name, inputs);
+  const Module m = load(data(name));
+  EXPECT_EQ(m.named_buffers().size(), 0u);
+  ASSERT_EQ(m.parameters().size(), 1u);
+  EXPECT_EQ(m.named_parameters().size(),
+            load(data("exported_state.pt2")).named_parameters().size());
+  std::stringstream file;
+  m.save(file);
+  EXPECT_EQ(load(file).named_parameters().size(), m.named_parameters().size());
+}
+
 // Without what states that inputs are as they were exported for, which torch has no operators for.
 TEST(JitExported, BecomesATorchScriptArchive) {
   const auto [m, expected] = load_with_results("exported_net.pt2");

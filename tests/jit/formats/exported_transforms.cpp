@@ -20,6 +20,37 @@ TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
   expect_results("exported_vmap.pt2", {counted({3, 3}), tensor({2, 0, 1})});
 }
 
+// As torch 2.6 wrote it; later versions always go over dimension 0.
+TEST(JitExportedTransforms, AssociativeScanOverADimension) {
+  const std::string entry = "serialized_exported_program.json";
+  const std::string file = changed("exported_2_6.pt2", entry, [](std::string text) {
+    for (std::size_t at; (at = text.find("-Infinity")) != text.npos;) text.replace(at, 9, "-9");
+    for (std::size_t at; (at = text.find("Infinity")) != text.npos;) text.replace(at, 8, "9");
+    Json j = Json::parse(text);
+    Json& graph = j["graph_module"]["graph"];
+    for (Json& n : graph["nodes"]) {
+      if (n["target"] != "torch.ops.higher_order.scan") continue;
+      n["target"] = "torch.ops.higher_order.associative_scan";
+      n["inputs"] = {n["inputs"][0], n["inputs"][2], n["inputs"][3]};
+      n["inputs"][0]["arg"]["as_graph"]["graph"]["outputs"].erase(1);
+      n["outputs"].erase(1);
+    }
+    graph["outputs"][2] = graph["outputs"][1];
+    j["graph_module"]["signature"]["output_specs"][2] =
+        j["graph_module"]["signature"]["output_specs"][1];
+    return j.dump();
+  });
+  std::istringstream in(file);
+  const Tensor rows = counted({3, 4});
+  std::vector<Tensor> made;
+  add_tensors(load(in).forward({tensor({4, 1}), counted({3}), rows}), made);
+  Tensor running = rows.select(1, 0);
+  for (int64_t i = 0; i < 4; ++i) {
+    if (i > 0) running = running * 0.5 + rows.select(1, i);
+    EXPECT_TRUE(allclose(made.at(1).select(1, i), running)) << i;
+  }
+}
+
 TEST(JitExportedTransforms, TurnsOfALoopAreStacked) {
   expect_results("exported_stacked.pt2", {tensor(3), counted({3, 3})});
 }
