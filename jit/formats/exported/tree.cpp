@@ -114,6 +114,12 @@ TypePtr common_type(const std::vector<TypePtr>& types) {
   return types.empty() ? Type::any() : types[0];
 }
 
+TypePtr key_type(const std::vector<IValue>& keys) {
+  const auto texts = std::count_if(keys.begin(), keys.end(), [](auto& k) { return k.isString(); });
+  if (texts == static_cast<std::ptrdiff_t>(keys.size())) return Type::string();
+  return texts == 0 ? Type::integer() : Type::any();
+}
+
 TypePtr named_tuple_type(const Tree& tree, std::vector<TypePtr> types, CompilationUnit& unit) {
   const std::string name = "__torch__." + tree.name;
   TypePtr made = Type::named_tuple(name, tree.fields, std::move(types));
@@ -151,9 +157,7 @@ TypePtr type_of_tree(const Tree& tree, const std::vector<TypePtr>& leaves, std::
     case Tree::Kind::List:
       return Type::list(common_type(types));
     case Tree::Kind::Dict:
-      return Type::dict(
-          tree.keys.empty() || tree.keys[0].isString() ? Type::string() : Type::integer(),
-          common_type(types));
+      return Type::dict(key_type(tree.keys), common_type(types));
     case Tree::Kind::NamedTuple:
       return named_tuple_type(tree, std::move(types), unit);
     default:

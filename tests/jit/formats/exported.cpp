@@ -300,6 +300,25 @@ TEST(JitExported, ContainersAndConstantsAreChecked) {
                        "'batch['data']' must be a container"));
 }
 
+TEST(JitExported, KeysOfADictionaryMayBeOfSeveralTypes) {
+  const std::string archive = changed_program("exported_control.pt2", [](Json& j) {
+    Json& text = j["graph_module"]["module_call_graph"][0]["signature"]["in_spec"];
+    std::string spec = text;
+    const std::string key = "\\\"bias\\\"";
+    spec.replace(spec.find(key), key.size(), "7");
+    text = spec;
+  });
+  std::istringstream in(archive);
+  const Module m = load(in), plain = load(data("exported_control.pt2"));
+  const Tensor x = counted({3});
+  const IValue mixed = dict({{"data", tuple({x + 1})}}), texts = dict({{"data", tuple({x + 1})}});
+  mixed.toDictRef().insert_or_assign(7, x);
+  texts.toDictRef().insert_or_assign("bias", x);
+  const IValue got = m.forward({mixed, tensor(0), 3.0});
+  EXPECT_TRUE(equal(got.toDictRef().at("y").toTensor(),
+                    plain.forward({texts, tensor(0), 3.0}).toDictRef().at("y").toTensor()));
+}
+
 TEST(JitExported, BuffersAreWrittenAndTiedWeightsAreOne) {
   const auto [m, expected] = load_with_results("exported_state.pt2");
   const Tensor ids = tensor({0, 2, 4});
