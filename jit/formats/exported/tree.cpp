@@ -93,9 +93,11 @@ class TreeReader {
                 out.keys.size(), " keys and ", out.children.size(), " values");
   }
   void read_named(Tree& out, const std::string& name) {
+    out.kind = Tree::Kind::Tuple;
+    if (!named_tuples_) return;  // torch 2.6 does not write which fields there are
     out.kind = Tree::Kind::NamedTuple;
     out.name = name;
-    const Json* def = named_tuples_ ? find_member(*named_tuples_, name.c_str()) : nullptr;
+    const Json* def = find_member(*named_tuples_, name.c_str());
     TENON_CHECK(def, NotImplementedError, "the program does not say which fields the named tuple ",
                 name.substr(0, 200), " has");
     for (const Json& f : list_of(member(*def, "field_names"), "field_names"))

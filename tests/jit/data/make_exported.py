@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import zipfile
+from typing import NamedTuple
 
 import torch
 from torch._higher_order_ops import cond, while_loop
@@ -137,8 +138,13 @@ class Branches(torch.nn.Module):
         return y.sum() + z.sum(), more[1] if more[0].shape[0] != more[1].shape[0] else more[0]
 
 
+class Turns(NamedTuple):
+    last: torch.Tensor
+    each: torch.Tensor
+
+
 class Earlier(torch.nn.Module):
-    """What torch 2.6 wrote otherwise: scans, infinities, and of shared weights one name."""
+    """What torch 2.6 wrote otherwise: scans, infinities, named tuples, and of shared weights one name."""
 
     def __init__(self):
         super().__init__()
@@ -152,11 +158,12 @@ class Earlier(torch.nn.Module):
 
         last, steps = scan(lambda c, x: (c * 0.5 + x, c + x), start, rows, dim=1, reverse=True)
         chances = rows.masked_fill(rows > 0.5, float("-inf")).clamp(max=float("inf")).softmax(1)
-        return self.out(self.table(ids)), last, steps, chances
+        return self.out(self.table(ids)), Turns(last, steps), chances
 
 
 def older(name):
     if name == "2_6":
+        torch.utils._pytree._register_namedtuple(Turns, serialized_type_name="models.Turns")
         return small("exported_2_6", Earlier(), (torch.tensor([4, 1]), counted(3), counted(3, 4)))
     ids = lambda n: (torch.arange(2 * n) % 5).view(n, 2)
     cases = [((ids(3), 2), {}), ((ids(4), 2), {})]

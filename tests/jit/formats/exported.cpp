@@ -352,8 +352,8 @@ TEST(JitExported, ReadsTheLayoutsOfOlderTorch) {
   }
 }
 
-// torch 2.6: scans name a dimension and a direction, JSON has Infinity, and of the names of a
-// weight the signature has one.
+// torch 2.6: scans name a dimension and a direction, JSON has Infinity, named tuples have no names
+// of fields, and of the names of a weight the signature has one.
 TEST(JitExported, ReadsWhatTorch2_6WroteOtherwise) {
   const std::string name = "exported_2_6.pt2";
   const std::vector<IValue> inputs{tensor({4, 1}), counted({3}), counted({3, 4})};
