@@ -370,7 +370,7 @@ const char* python_operator(const std::string& target) {
       {"_operator.add", "aten::add"},
       {"_operator.sub", "aten::sub"},
       {"_operator.mul", "aten::mul"},
-      {"_operator.truediv", "aten::truediv"},
+      {"_operator.truediv", "aten::div"},
       {"_operator.floordiv", "aten::floordiv"},
       {"_operator.mod", "aten::remainder"},
       {"_operator.pow", "aten::pow"},

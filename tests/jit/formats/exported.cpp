@@ -480,6 +480,34 @@ TEST(JitExported, EffectsComplexConstantsAndOut) {
   }
 }
 
+// TorchScript has no aten::truediv: torch refuses an archive that names it.
+TEST(JitExported, QuotientsOfSizesAreWrittenAsTorchScript) {
+  const std::string archive = changed_program("exported_2_8.pt2", [](Json& j) {
+    Json& graph = j["graph_module"]["graph"];
+    Json quotient;
+    for (const Json& n : graph["nodes"])
+      if (n["target"] == "_operator.mul") quotient = n;
+    quotient["target"] = "_operator.truediv";
+    quotient["outputs"] = {{{"as_sym_float", {{"as_name", "quotient"}}}}};
+    graph["nodes"].push_back(quotient);
+    for (Json& out : graph["outputs"])
+      if (out.contains("as_sym_int")) out = quotient["outputs"][0];
+    for (Json& out : j["graph_module"]["signature"]["output_specs"])
+      if (out.contains("user_output") && out["user_output"]["arg"].contains("as_sym_int"))
+        out["user_output"]["arg"] = quotient["outputs"][0];
+  });
+  std::istringstream in(archive);
+  const Module m = load(in);
+  m.unit()->kept = nullptr;
+  std::stringstream file;
+  m.save(file);
+  const auto zip = formats::ZipReader::from_bytes(file.str(), "quotient.pt");
+  const std::string code = zip->read(zip->root() + "code/__torch__.py");
+  EXPECT_EQ(code.find("truediv"), std::string::npos) << code;
+  const IValue out = load(file).forward({remainder(arange(6), 5).view({3, 2}), 2});
+  EXPECT_EQ(out.toDictRef().at("sizes").toListRef().items[0].toDouble(), 1.5);
+}
+
 // data/make_numbers.py. A real scalar among integers is of the default dtype; among tensors
 // without dimensions it is of theirs.
 TEST(JitExported, ScalarsAmongIntegers) {
