@@ -148,9 +148,8 @@ void max_of_pixels(const T* x, int64_t channels, const TapPixels& taps, int64_t 
   using C = sdk::compute_t<T>;
   alignas(64) TapNumber<C> which[kWhere ? kChannelsAtOnce : 1];
   if constexpr (std::is_same_v<C, T>) {
-    with_vectors<C>(n, [&](auto d) HWY_ATTR {
-      max_in_registers<kWhere>(d, x, channels, taps, n, y, which);
-    });
+    with_vectors<C>(
+        n, [&](auto d) HWY_ATTR { max_in_registers<kWhere>(d, x, channels, taps, n, y, which); });
   } else {
     max_converted<kWhere>(x, channels, taps, n, y, which);
   }
@@ -286,8 +285,8 @@ int64_t grain(const PixelPool& q, int64_t taps) {
 // Without `indices`, which are in the order of `out`, the values alone.
 tn_status max_pool(Tensor out, int64_t* indices, Tensor self, int nd, const Pool& p) {
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
-  if (!channels_last(self, nd) || !channels_last(out, nd) ||
-      p.kernel[0] > kMaxTaps || p.kernel[1] > kMaxTaps || taps > kMaxTaps)
+  if (!channels_last(self, nd) || !channels_last(out, nd) || p.kernel[0] > kMaxTaps ||
+      p.kernel[1] > kMaxTaps || taps > kMaxTaps)
     return TN_DECLINED;
   const PixelPool q{p, self.size(1)};
   parallel_for(q.lines(self.size(0)), grain(q, taps), [&](int64_t begin, int64_t end) {
@@ -316,8 +315,7 @@ tn_status max_pool(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, 
 }
 tn_status max_values(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad,
                      Ints dilation, bool) {
-  return max_pool(out, nullptr, self, 2,
-                  pool_windows(self, out, 2, kernel, stride, pad, dilation));
+  return max_pool(out, nullptr, self, 2, pool_windows(self, out, 2, kernel, stride, pad, dilation));
 }
 template <int kDims>
 tn_status avg_pool(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,

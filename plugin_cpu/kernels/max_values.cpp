@@ -151,8 +151,7 @@ using namespace tenon::sdk;
 tn_status max_pool(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad,
                    Ints dilation, bool) {
   if (out.numel() == 0) return TN_OK;
-  const tenon::cpu::Pool p =
-      tenon::cpu::pool_windows(self, out, 2, kernel, stride, pad, dilation);
+  const tenon::cpu::Pool p = tenon::cpu::pool_windows(self, out, 2, kernel, stride, pad, dilation);
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     using namespace tenon::cpu;
     TENON_DISPATCH(max_values)(p, self.dtype(), self.data(), out.data(), begin, end);

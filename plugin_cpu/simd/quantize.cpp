@@ -153,8 +153,8 @@ void Combine(const BytePair& q, const uint8_t* a, const uint8_t* b, uint8_t* y, 
     CombineBytes<false>(q, a, b, y, n);
 }
 
-// A lookup in 16 bytes gives 0 where the upper bit of the index is set: in all rows of the table but
-// that of the upper half of x.
+// A lookup in 16 bytes gives 0 where the upper bit of the index is set: in all rows of the table
+// but that of the upper half of x.
 template <class D>
 HWY_INLINE hn::Vec<D> RowsOf(D d, const uint8_t* table, hn::Vec<D> x) {
   const auto index = hn::Set(d, uint8_t{0x8F});

@@ -6,8 +6,8 @@ namespace tenon::autograd::formulas {
 
 Tensor max_pool2d_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
                           IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  return std::get<1>(tenon::max_pool2d_with_indices(self.detach(), kernel, stride, padding,
-                                                    dilation, ceil_mode));
+  return std::get<1>(
+      tenon::max_pool2d_with_indices(self.detach(), kernel, stride, padding, dilation, ceil_mode));
 }
 
 Tensor max_pool_gather(const Tensor& t, const Tensor& indices, int64_t spatial) {

@@ -71,9 +71,8 @@ std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayR
                                                    IntArrayRef stride, IntArrayRef padding,
                                                    IntArrayRef dilation, bool ceil_mode) {
   const Line l = line_of("max_pool1d_with_indices", self, kernel_size, stride, padding, dilation);
-  auto [out, indices] =
-      tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, l.kernel}, {1, l.stride},
-                                     {0, l.padding}, {1, l.dilation}, ceil_mode);
+  auto [out, indices] = tenon::max_pool2d_with_indices(
+      self.unsqueeze(-2), {1, l.kernel}, {1, l.stride}, {0, l.padding}, {1, l.dilation}, ceil_mode);
   return {out.squeeze(-2), indices.squeeze(-2)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products of quantized tensors, which quantized programs call by functions of the language
-// (jit/language/quantized_text.cpp).
+// Sums and products of quantized tensors, which quantized programs call by functions of the
+// language (jit/language/quantized_text.cpp).
 #include "jit/run/unboxed.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
