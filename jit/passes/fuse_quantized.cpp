@@ -122,16 +122,6 @@ class QuantizedFusion final : public NodePass {
     return n;
   }
 
-  // The same node with another first input.
-  Node* insert_on(const Node& n, Value* first) {
-    std::vector<Value*> inputs(n.inputs().begin(), n.inputs().end());
-    inputs[0] = first;
-    Node* made = graph_.create(n.kind(), inputs);
-    made->op = n.op;
-    made->range = n.range;
-    return graph_.insert(made);
-  }
-
   bool read(Node& n, Layer& layer) {
     const ProductLayout& l = *layer.layout;
     Value* x = n.input(static_cast<std::size_t>(l.input));
@@ -246,7 +236,7 @@ class QuantizedFusion final : public NodePass {
     Node* last = layer.chain.back();
     const Graph::InsertPoint at(graph_, last);
     Value* x = layer.dequantize->input(0);
-    if (layer.view) x = insert_on(*layer.view, x)->output();
+    if (layer.view) x = insert_on(graph_, *layer.view, x)->output();
     std::vector<Value*> inputs{x};
     for (Value* v : numbers(n, layer)) inputs.push_back(v);
     if (layer.layout->convolution) {

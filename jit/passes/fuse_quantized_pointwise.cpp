@@ -76,6 +76,7 @@ class PointwiseFusion final : public NodePass {
     if (!stays_inside(region, n)) return;
     Value* result = region.is_table() ? look_up(region, n, *to) : combine(region, n, *to);
     if (!result) return;
+    facts_.replaced(n.output(), result);
     n.output()->replace_all_uses_with(result);
     n.destroy();
     for (auto it = region.nodes.rbegin(); it != region.nodes.rend(); ++it) (*it)->destroy();
@@ -132,10 +133,10 @@ class PointwiseFusion final : public NodePass {
     return t;
   }
 
-  Value* look_up(const Region& region, const Node& n, const Step& to) {
+  Value* look_up(const Region& region, Node& n, const Step& to) {
     const auto numbers = numbers_of(region);
     if (!numbers) return nullptr;
-    const Graph::InsertPoint at(graph_, const_cast<Node*>(&n));
+    const Graph::InsertPoint at(graph_, &n);
     const Tensor table = tenon::_quantize(*numbers, 1.0 / to.scale, to.zero, to.dtype);
     Value* constant = graph_.insert_constant(table, n.range, Type::tensor());
     return insert_call(graph_, "aten::_byte_table",
@@ -144,7 +145,7 @@ class PointwiseFusion final : public NodePass {
   }
 
   // One sum or product of both, and relu.
-  Value* combine(const Region& region, const Node& n, const Step& to) {
+  Value* combine(const Region& region, Node& n, const Step& to) {
     if (region.nodes.empty() || region.nodes.size() > 2) return nullptr;
     const Node& first = *region.nodes.front();
     const bool sum = first.is("aten::add"), relu = region.nodes.size() == 2;
@@ -153,7 +154,7 @@ class PointwiseFusion final : public NodePass {
     if (sum && !(first.inputs().size() == 3 && is_number(first.input(2), 1))) return nullptr;
     const auto a = region.sources.find(first.input(0)), b = region.sources.find(first.input(1));
     if (a == region.sources.end() || b == region.sources.end()) return nullptr;
-    const Graph::InsertPoint at(graph_, const_cast<Node*>(&n));
+    const Graph::InsertPoint at(graph_, &n);
     const auto number = [&](double v) {
       return graph_.insert_constant(v, n.range, Type::floating());
     };

@@ -104,18 +104,8 @@ class IntegerMoves final : public NodePass {
     return Source{to, true, true};
   }
 
-  // The same node with another first input.
-  Node* insert_on(const Node& n, Value* first) {
-    std::vector<Value*> inputs(n.inputs().begin(), n.inputs().end());
-    inputs[0] = first;
-    Node* made = graph_.create(n.kind(), inputs);
-    made->op = n.op;
-    made->range = n.range;
-    made->output()->set_type(n.output()->type());
-    return graph_.insert(made);
-  }
   Value* quantized(const Integers& x, const Node& quantize) {
-    return insert_on(quantize, insert_on(*x.dequantize, x.value)->output())->output();
+    return insert_on(graph_, quantize, insert_on(graph_, *x.dequantize, x.value)->output())->output();
   }
 
   // Where source() found something. `quantize` has the step `to`.
@@ -124,7 +114,7 @@ class IntegerMoves final : public NodePass {
     const Node& n = *v->node();
     if (!n.is("aten::cat")) {
       const Integers from = moved(n.input(0), quantize, to);
-      return {insert_on(n, from.value)->output(), from.dequantize, from.step};
+      return {insert_on(graph_, n, from.value)->output(), from.dequantize, from.step};
     }
     std::vector<Value*> parts;
     const Node* dequantize = nullptr;
@@ -137,7 +127,7 @@ class IntegerMoves final : public NodePass {
     list->range = n.range;
     list->output()->set_type(n.input(0)->type());
     graph_.insert(list);
-    return {insert_on(n, list->output())->output(), dequantize, to};
+    return {insert_on(graph_, n, list->output())->output(), dequantize, to};
   }
 
   AliasFacts facts_;

@@ -160,6 +160,16 @@ std::size_t count_nodes(const Block& b) {
   return n;
 }
 
+Node* insert_on(Graph& g, const Node& n, Value* first) {
+  std::vector<Value*> inputs(n.inputs().begin(), n.inputs().end());
+  inputs[0] = first;
+  Node* made = g.create(n.kind(), inputs);
+  made->op = n.op;
+  made->range = n.range;
+  made->output()->set_type(n.output()->type());
+  return g.insert(made);
+}
+
 Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,
                   const Node& like) {
   Node* n = g.create(full_name.substr(0, full_name.find('.')), inputs);

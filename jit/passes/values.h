@@ -54,6 +54,8 @@ TENON_API std::vector<IValue> arguments_of_call(const Function& method, IValue s
 // Nodes of the block and of the blocks in it.
 std::size_t count_nodes(const Block& b);
 
+// A node like `n` before the insertion point, with another first input.
+Node* insert_on(Graph& g, const Node& n, Value* first);
 // A node of the operator before the insertion point, its first output of the type Tensor.
 Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,
                   const Node& like);

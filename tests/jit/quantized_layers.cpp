@@ -260,6 +260,19 @@ TEST(QuantizedPointwise, BecomesATable) {
                 c, x, "_byte_table", 0);
 }
 
+// A table's result that is written before it is read: what follows reads it when it did.
+TEST(QuantizedPointwise, KeepsTheOrderOfWrites) {
+  manual_seed(10);
+  expect_layers(graph_text(R"(  %h : Tensor = aten::silu(%r)
+  %m : Tensor = quantized_decomposed::quantize_per_tensor(%h, %out, %zero, %0, %high, %0)
+  %k : Tensor = quantized_decomposed::dequantize_per_tensor(%m, %out, %zero, %0, %high, %0, %none)
+  %o : Tensor = aten::zero_(%m)
+  %y : Tensor = aten::tanh(%k))",
+                           kQuantize),
+                linear_constants(), integers({3, 40}, kByte),
+                "_byte_table dequantize_per_tensor zero_ tanh quantize_per_tensor", 0);
+}
+
 TEST(QuantizedPointwise, OfTwoIsOneOperator) {
   manual_seed(9);
   const Tensor x = integers({12, 40}, kByte);

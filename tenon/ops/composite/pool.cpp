@@ -26,9 +26,12 @@ void check_line(const char* name, const Tensor& self) {
 Tensor largest(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                IntArrayRef dilation, bool ceil_mode) {
   static const core::Op& values = core::get_op("_max_pool2d");
-  const bool trains = GradMode::is_enabled() && self.requires_grad();
-  if (!trains && self.defined() &&
-      core::has_kernel(values, self.unsafeGetTensorImpl()->device_id.slot, self.scalar_type()))
+  const auto suffices = [&] {
+    const bool trains = GradMode::is_enabled() && self.requires_grad();
+    return !trains && core::has_kernel(values, self.unsafeGetTensorImpl()->device_id.slot,
+                                       self.scalar_type());
+  };
+  if (self.defined() && suffices())
     return tenon::_max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode);
   return std::get<0>(
       tenon::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
