@@ -33,13 +33,13 @@ HWY_INLINE C larger_of(C v, C best) {
   return v > best || v != v ? v : best;
 }
 
-// Rows of a plane, of which the tops of windows are the largest elements of each column; beside
-// them what never is the largest, as far as windows and vectors reach.
+// The largest element of each column over the rows of windows; beside them what never is the
+// largest, as far as windows and vectors reach.
 template <class C>
 class Columns {
  public:
   explicit Columns(const Pool& p) : p_(p), values_(width() * static_cast<int64_t>(sizeof(C))) {
-    std::fill_n(values_.as<C>(), width(), kLowest<C>);
+    std::fill_n(values_.template as<C>(), width(), kLowest<C>);
   }
 
   // The windows of row `oh` of the output.
@@ -59,7 +59,7 @@ class Columns {
   }
 
   void down(const C* x, int64_t rows) {
-    C* to = values_.as<C>() + p_.pad[2];
+    C* to = values_.template as<C>() + p_.pad[2];
     const int64_t step = p_.dilation[1] * p_.in[2];
     const bool done = cover<C>(p_.in[2], [&](auto d, int64_t i) HWY_ATTR {
       auto best = hn::LoadU(d, x + i);
@@ -73,7 +73,7 @@ class Columns {
   }
 
   void across(C* y) const {
-    const C* x = values_.as<const C>();
+    const C* x = values_.template as<const C>();
     const int64_t n = p_.out[2], taps = p_.kernel[2], apart = p_.dilation[2], s = p_.stride[2];
     if (s == 1 && cover<C>(n, [&](auto d, int64_t o) HWY_ATTR {
           auto best = hn::LoadU(d, x + o);
@@ -100,27 +100,30 @@ class Columns {
   }
 
   const Pool& p_;
-  Buffer values_;
+  CallBuffer<Columns> values_;
 };
 
 template <class T>
 void max_values_of(const Pool& p, const T* x, T* y, int64_t begin, int64_t end) {
   using C = sdk::compute_t<T>;
   constexpr bool kSame = std::is_same_v<C, T>;
-  const int64_t in = p.in_plane(), bytes = static_cast<int64_t>(sizeof(C));
+  struct Wide;
+  struct Line;
+  const int64_t in = p.in_plane(), bytes = kSame ? 0 : static_cast<int64_t>(sizeof(C));
   Columns<C> columns(p);
-  Buffer wide(kSame ? 0 : in * bytes), line(kSame ? 0 : p.out[2] * bytes);
+  const CallBuffer<Wide> wide(in * bytes);
+  const CallBuffer<Line> line(p.out[2] * bytes);
   for (int64_t q = begin; q < end; ++q) {
     const T* plane = x + q * in;
     T* to = y + q * p.out_plane();
     if constexpr (!kSame)
-      for (int64_t i = 0; i < in; ++i) wide.as<C>()[i] = static_cast<C>(plane[i]);
+      for (int64_t i = 0; i < in; ++i) wide.template as<C>()[i] = static_cast<C>(plane[i]);
     for (int64_t oh = 0; oh < p.out[1]; ++oh, to += p.out[2]) {
       if constexpr (kSame) {
         columns.row(plane, oh, to);
       } else {
-        columns.row(wide.as<C>(), oh, line.as<C>());
-        for (int64_t i = 0; i < p.out[2]; ++i) to[i] = T(line.as<C>()[i]);
+        columns.row(wide.template as<C>(), oh, line.template as<C>());
+        for (int64_t i = 0; i < p.out[2]; ++i) to[i] = T(line.template as<C>()[i]);
       }
     }
   }
