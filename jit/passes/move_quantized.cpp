@@ -105,7 +105,8 @@ class IntegerMoves final : public NodePass {
   }
 
   Value* quantized(const Integers& x, const Node& quantize) {
-    return insert_on(graph_, quantize, insert_on(graph_, *x.dequantize, x.value)->output())->output();
+    return insert_on(graph_, quantize, insert_on(graph_, *x.dequantize, x.value)->output())
+        ->output();
   }
 
   // Where source() found something. `quantize` has the step `to`.

@@ -28,8 +28,8 @@ Tensor largest(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, 
   static const core::Op& values = core::get_op("_max_pool2d");
   const auto suffices = [&] {
     const bool trains = GradMode::is_enabled() && self.requires_grad();
-    return !trains && core::has_kernel(values, self.unsafeGetTensorImpl()->device_id.slot,
-                                       self.scalar_type());
+    return !trains &&
+           core::has_kernel(values, self.unsafeGetTensorImpl()->device_id.slot, self.scalar_type());
   };
   if (self.defined() && suffices())
     return tenon::_max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode);
