@@ -4,7 +4,8 @@
 // is a table of 256 integers, computed here; a sum or product of two is one operator:
 //   quantize(silu(dequantize(x)))                               aten::_byte_table
 //   quantize(relu(add(dequantize(x), dequantize(y))))           aten::_quantized_add
-// Both give the same integers as the operators that they replace.
+// Tables give the same integers as the operators that they replace. A processor may round the
+// product and the sum at once: in the middle between two integers another one may come out.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
