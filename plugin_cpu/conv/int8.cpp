@@ -66,8 +66,8 @@ dnnl::primitive_attr attributes(const Int8Conv& q, const Desc& factors) {
   return attr;
 }
 
-// With a zero point of the input, oneDNN 2.6 prefers a kernel on AMX, which takes twice the time of
-// the next ones for windows of one pixel.
+// With a zero point of the input, oneDNN 2.6 prefers a kernel on AMX that is slower than the next
+// ones for most windows of one pixel.
 bool is_wanted(std::string_view kernel, const Conv& c) {
   return stays_in_bounds(kernel) && !(c.taps() == 1 && kernel.rfind("jit:avx512_core_amx", 0) == 0);
 }
