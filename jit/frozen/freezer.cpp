@@ -13,10 +13,6 @@
 namespace tenon::jit {
 namespace {
 
-const ClassType& class_of(const ivalue::Object& o) {
-  return static_cast<const ClassType&>(*o.type);
-}
-
 const ivalue::Object* as_module(const IValue& v) {
   return v.isModule() ? v.toObject().get() : nullptr;
 }

@@ -15,6 +15,10 @@
 
 namespace tenon::jit {
 
+inline const ClassType& class_of(const ivalue::Object& o) {
+  return static_cast<const ClassType&>(*o.type);
+}
+
 class Freezer {
  public:
   // Error and ValueError as freeze says. `keep_operators` as inline_calls takes it.

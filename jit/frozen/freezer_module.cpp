@@ -8,10 +8,6 @@
 namespace tenon::jit {
 namespace {
 
-const ClassType& class_of(const ivalue::Object& o) {
-  return static_cast<const ClassType&>(*o.type);
-}
-
 std::string free_name(const CompilationUnit& unit, const std::string& wanted) {
   std::string name = wanted;
   for (int i = 1; unit.find_type(name); ++i) name = core::join(wanted, "_", i);

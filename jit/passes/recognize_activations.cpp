@@ -71,9 +71,9 @@ bool is_inside_of_tanh(Value* v, const Value* x, Inner& inner) {
   return a == x && is_power(b, x, 3, inner);
 }
 
-class Recognition final : public NodePass {
+class ActivationRecognition final : public NodePass {
  public:
-  explicit Recognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
+  explicit ActivationRecognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
   void visit(Node& n) override {
@@ -126,6 +126,6 @@ class Recognition final : public NodePass {
 
 }  // namespace
 
-bool recognize_activations(Graph& g) { return Recognition(g).run(); }
+bool recognize_activations(Graph& g) { return ActivationRecognition(g).run(); }
 
 }  // namespace tenon::jit

@@ -21,9 +21,9 @@ Node* product_of(const Value* v) {
   return n ? n : call_of(v, "aten::bmm", 2);
 }
 
-class Recognition final : public NodePass {
+class AttentionRecognition final : public NodePass {
  public:
-  explicit Recognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
+  explicit AttentionRecognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
   void visit(Node& n) override {
@@ -118,6 +118,6 @@ class Recognition final : public NodePass {
 
 }  // namespace
 
-bool recognize_attention(Graph& g) { return Recognition(g).run(); }
+bool recognize_attention(Graph& g) { return AttentionRecognition(g).run(); }
 
 }  // namespace tenon::jit

@@ -16,9 +16,9 @@ namespace {
 // The operands of layer_norm by position.
 enum Argument { kInput, kShape, kWeight, kBias, kEps, kCudnn, kArguments };
 
-class Recognition final : public NodePass {
+class NormRecognition final : public NodePass {
  public:
-  explicit Recognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
+  explicit NormRecognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
   void visit(Node& n) override {
@@ -151,6 +151,6 @@ class Recognition final : public NodePass {
 
 }  // namespace
 
-bool recognize_norms(Graph& g) { return Recognition(g).run(); }
+bool recognize_norms(Graph& g) { return NormRecognition(g).run(); }
 
 }  // namespace tenon::jit

@@ -19,7 +19,7 @@ namespace {
 
 // Functions are defined and planned one at a time, in the order in which they need each other.
 core::RecursiveMutex g_definitions;
-[[maybe_unused]] const int g_fork_handlers = pthread_atfork(
+[[maybe_unused]] const int g_fork_handlers_of_definitions = pthread_atfork(
     [] { g_definitions.lock(); }, [] { g_definitions.unlock(); }, [] { g_definitions.unlock(); });
 
 }  // namespace

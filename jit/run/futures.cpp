@@ -34,7 +34,7 @@ struct Jobs {
 Jobs& g_jobs = *new Jobs;
 
 // The child of a fork has none of the threads.
-[[maybe_unused]] const int g_fork_handlers = pthread_atfork(nullptr, nullptr, [] {
+[[maybe_unused]] const int g_fork_handler_of_jobs = pthread_atfork(nullptr, nullptr, [] {
   new (&g_jobs.some) std::condition_variable_any;
   g_jobs.threads = g_jobs.idle = 0;
 });

@@ -153,7 +153,7 @@ TEST_F(CudaFault, AForkedChildGetsAnError) {
     text += text_of([] { (void)empty({1 << 22}, kCUDA); });
     text += equal(ones({3}) + ones({3}), full({3}, 2.)) ? " CPU right" : " CPU wrong";
     text += tenon_fake_calls(nullptr) == calls ? ", no calls" : ", calls";
-    (void)!write(out[1], text.data(), text.size());
+    (void)!::write(out[1], text.data(), text.size());
     _exit(0);
   }
   close(out[1]);

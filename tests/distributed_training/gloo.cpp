@@ -17,14 +17,14 @@
 namespace tenon::distributed::test {
 namespace {
 
-constexpr auto kTimeout = std::chrono::seconds(10);
+constexpr auto kGlooTimeout = std::chrono::seconds(10);
 
 void meet(const GroupPtr& all) {
   init_process_group("gloo", "file://" + shared_folder() + "/meeting", all->size(), all->rank(), "",
-                     kTimeout);
+                     kGlooTimeout);
 }
 
-std::string fifty_steps(const GroupPtr& all) {
+std::string fifty_sharded_steps(const GroupPtr& all) {
   meet(all);
   nn::parallel::DistributedDataParallel ddp(
       small_net(7 + static_cast<uint64_t>(all->rank())),
@@ -42,7 +42,7 @@ std::string fifty_steps(const GroupPtr& all) {
   return bits;
 }
 TEST(Gloo, FourQuartersAreTheWholeAndEveryRunHasTheSameBits) {
-  const auto first = on_ranks(4, fifty_steps), second = on_ranks(4, fifty_steps);
+  const auto first = on_ranks(4, fifty_sharded_steps), second = on_ranks(4, fifty_sharded_steps);
   ASSERT_FALSE(first[0].text.empty());
   for (std::size_t r = 0; r < 4; ++r) {
     EXPECT_EQ(first[r].text, first[0].text) << "rank " << r;

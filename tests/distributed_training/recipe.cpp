@@ -14,7 +14,7 @@ namespace tenon::distributed::test {
 namespace {
 
 constexpr int64_t kExamples = 512, kSmall = 8;  // examples, the batch of one rank
-constexpr double kRate = 0.02;                  // for that batch
+constexpr double kRecipeRate = 0.02;            // for that batch
 constexpr int kEpochs = 12, kWarmUp = 3;
 
 struct Set {
@@ -64,7 +64,7 @@ std::string large(const GroupPtr& all) {
   nn::Sequential net = net_of(3);
   nn::parallel::DistributedDataParallel ddp(
       net, nn::parallel::DistributedDataParallelOptions().process_group(all));
-  optim::SGD sgd(ddp.parameters(), optim::SGDOptions(kRate).momentum(0.9));
+  optim::SGD sgd(ddp.parameters(), optim::SGDOptions(kRecipeRate).momentum(0.9));
   const int64_t steps_of_epoch = kExamples / kSmall;
   const double steps = kWarmUp * static_cast<double>(steps_of_epoch) / ranks;
   optim::LambdaLR warm_up(sgd, [=](int64_t step) {
@@ -72,14 +72,14 @@ std::string large(const GroupPtr& all) {
   });
   train(ddp, sgd, &warm_up, set, static_cast<std::size_t>(all->size()),
         static_cast<std::size_t>(all->rank()));
-  EXPECT_NEAR(sgd.param_groups()[0].options().get_lr(), kRate * ranks, 1e-9);
+  EXPECT_NEAR(sgd.param_groups()[0].options().get_lr(), kRecipeRate * ranks, 1e-9);
   return std::to_string(accuracy_of(net, held_out));
 }
 TEST(LargeMinibatch, FourTimesTheBatchLearnsAsWell) {
   const auto r = on_ranks(4, large);
   const Set set = spirals(1), held_out = spirals(2);
   nn::Sequential net = net_of(3);
-  optim::SGD sgd(net->parameters(), optim::SGDOptions(kRate).momentum(0.9));
+  optim::SGD sgd(net->parameters(), optim::SGDOptions(kRecipeRate).momentum(0.9));
   auto call = [&](const Tensor& x) { return net->forward(x); };
   train(call, sgd, nullptr, set, 1, 0);
   const double small = accuracy_of(net, held_out);

@@ -17,7 +17,7 @@ using nn::parallel::DistributedDataParallel;
 using Options = DistributedDataParallelOptions;
 using Zero = ZeroRedundancyOptimizer<optim::Adam>;
 
-constexpr double kRate = 0.01;
+constexpr double kShardedRate = 0.01;
 
 // One process, steps from `begin` on.
 void train_alone(nn::Sequential& net, optim::Adam& adam, uint64_t begin, uint64_t end) {
@@ -30,7 +30,7 @@ void train_alone(nn::Sequential& net, optim::Adam& adam, uint64_t begin, uint64_
 }
 nn::Sequential adam_alone(uint64_t steps) {
   nn::Sequential net = small_net(4);
-  optim::Adam adam(net->parameters(), kRate);
+  optim::Adam adam(net->parameters(), kShardedRate);
   train_alone(net, adam, 0, steps);
   return net;
 }
@@ -47,7 +47,7 @@ void train_shares(Module& module, optim::Optimizer& optimizer, const GroupPtr& a
 
 std::string zero(const GroupPtr& all) {
   DistributedDataParallel ddp(small_net(4), Options().process_group(all));
-  Zero adam(ddp.parameters(), optim::AdamOptions(kRate), all);
+  Zero adam(ddp.parameters(), optim::AdamOptions(kShardedRate), all);
   train_shares(ddp, adam, all, 0, 30);
   EXPECT_LT(largest_difference(ddp.parameters(), adam_alone(30)->parameters()), 1e-6);
   EXPECT_LT(adam.local_optimizer().parameters().size(), ddp.parameters().size());
@@ -72,7 +72,7 @@ std::string reload_zero(const GroupPtr& all) {
   nn::Sequential whole = adam_alone(36);
   if (all->rank() == 3) {
     nn::Sequential net = small_net(99);
-    optim::Adam adam(net->parameters(), kRate);
+    optim::Adam adam(net->parameters(), kShardedRate);
     make_group("meet", {0, 1, 2, 3})->all_reduce(zeros({1}))();
     load(net, shared_folder() + "/net.safetensors");
     load(adam, shared_folder() + "/adam.safetensors");
@@ -85,7 +85,7 @@ std::string reload_zero(const GroupPtr& all) {
   nn::Sequential net = small_net(98);
   load(net, shared_folder() + "/net.safetensors");
   DistributedDataParallel ddp(net, Options().process_group(three));
-  Zero adam(ddp.parameters(), optim::AdamOptions(kRate), three);
+  Zero adam(ddp.parameters(), optim::AdamOptions(kShardedRate), three);
   load(adam, shared_folder() + "/adam.safetensors");
   train_shares(ddp, adam, three, 30, 36);
   EXPECT_LT(largest_difference(ddp.parameters(), whole->parameters()), 1e-6);
@@ -150,7 +150,7 @@ std::string sharded_training(const GroupPtr& all) {
   int64_t parts = 0;
   for (const Tensor& p : sharded.parameters()) parts += p.numel();
   EXPECT_LE(parts, 355 / all->size() + 3);
-  optim::Adam adam(sharded.parameters(), kRate);
+  optim::Adam adam(sharded.parameters(), kShardedRate);
   train_shares(sharded, adam, all, 0, 30);
   nn::Sequential whole = adam_alone(30);
   std::vector<Tensor> got;
@@ -173,7 +173,7 @@ std::string reload_sharded(const GroupPtr& all) {
   const GroupPtr group = single ? make_group("one", {3}) : make_group("three", {0, 1, 2});
   nn::Sequential net = small_net(98), like = small_net(1);
   FullyShardedDataParallel sharded(net, units_of(net), group);
-  optim::Adam adam(sharded.parameters(), kRate);
+  optim::Adam adam(sharded.parameters(), kShardedRate);
   sharded.load_full_state_dict(load_whole(like));
   serialize::InputArchive archive;
   archive.load_from(shared_folder() + "/adam.safetensors");

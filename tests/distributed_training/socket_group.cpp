@@ -153,12 +153,12 @@ class SocketGroup final : public CollectiveGroup {
 
   void move(std::size_t r, Transfer& x) {
     if (x.to_send > 0) {
-      const ssize_t n = send(peers_[r], x.out, x.to_send, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t n = ::send(peers_[r], x.out, x.to_send, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n < 0 && errno != EAGAIN) fail(members_[r], "has ended");
       if (n > 0) x.out += n, x.to_send -= static_cast<std::size_t>(n);
     }
     if (x.to_receive > 0) {
-      const ssize_t n = recv(peers_[r], x.in, x.to_receive, MSG_DONTWAIT);
+      const ssize_t n = ::recv(peers_[r], x.in, x.to_receive, MSG_DONTWAIT);
       if (n == 0 || (n < 0 && errno != EAGAIN)) fail(members_[r], "has ended");
       if (n > 0) x.in += n, x.to_receive -= static_cast<std::size_t>(n);
     }
@@ -188,14 +188,14 @@ class SocketGroup final : public CollectiveGroup {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
       const auto rank = static_cast<char>(rank_);
-      if (send(peers_[r], &rank, 1, MSG_NOSIGNAL) != 1) fail(members_[r], "has ended");
+      if (::send(peers_[r], &rank, 1, MSG_NOSIGNAL) != 1) fail(members_[r], "has ended");
     }
     for (std::size_t r = self + 1; r < peers_.size(); ++r) {
       pollfd p{listener, POLLIN, 0};
       if (poll(&p, 1, 10000) != 1) throw Error("a rank did not come");
       const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       char rank = 0;
-      if (recv(fd, &rank, 1, 0) != 1) throw Error("a rank has ended");
+      if (::recv(fd, &rank, 1, 0) != 1) throw Error("a rank has ended");
       peers_[static_cast<std::size_t>(rank)] = fd;
     }
     close(listener);

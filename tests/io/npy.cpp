@@ -16,7 +16,7 @@ using test::text_of;
 
 namespace {
 
-std::string file(const std::string& header, const std::string& data) {
+std::string npy_file(const std::string& header, const std::string& data) {
   std::string out = std::string("\x93NUMPY\x01\x00", 8);
   out += static_cast<char>(header.size());
   out += '\0';
@@ -33,23 +33,23 @@ std::string hex(const char* digits) {
 // The data is what numpy 2.4 wrote.
 TEST(Npy, ReadsWhatNumpyWrites) {
   const Tensor fortran =
-      read(file("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }   \n",
-                hex("000000030001000400020005")));
+      read(npy_file("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }   \n",
+                    hex("000000030001000400020005")));
   EXPECT_TRUE(equal(fortran, arange(6).to(kShort).reshape({2, 3})));
   EXPECT_EQ(fortran.strides(), IntArrayRef({1, 2}));
-  const Tensor c8 = read(
-      file("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n", hex("0000803f00000040")));
+  const Tensor c8 = read(npy_file("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n",
+                                  hex("0000803f00000040")));
   EXPECT_EQ(c8.scalar_type(), kComplexFloat);
   EXPECT_TRUE(equal(view_as_real(c8), tensor({{1.f, 2.f}})));
-  const Tensor c16 = read(file("{'descr': '>c16', 'fortran_order': False, 'shape': (1,), }\n",
-                               hex("3ff80000000000000000000000000000")));
+  const Tensor c16 = read(npy_file("{'descr': '>c16', 'fortran_order': False, 'shape': (1,), }\n",
+                                   hex("3ff80000000000000000000000000000")));
   EXPECT_TRUE(equal(view_as_real(c16), tensor({{1.5, 0.}}, kFloat64)));
   const Tensor flag =
-      read(file("{'descr': '|b1', 'fortran_order': False, 'shape': (), }\n", hex("01")));
+      read(npy_file("{'descr': '|b1', 'fortran_order': False, 'shape': (), }\n", hex("01")));
   EXPECT_EQ(flag.dim(), 0);
   EXPECT_TRUE(flag.item<bool>());
   const Tensor none =
-      read(file("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }\n", ""));
+      read(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }\n", ""));
   EXPECT_EQ(none.sizes(), IntArrayRef({0, 3}));
 }
 
@@ -81,22 +81,23 @@ TEST(Npy, RoundTrips) {
 TEST(Npy, RefusesWhatItCannotRead) {
   const std::string end = ", 'fortran_order': False, 'shape': (2,), }\n";
   expect_words(text_of<ValueError>([] { read("PK and so on"); }), {"the bytes", "not a .npy file"});
-  expect_words(text_of<TypeError>([&] { read(file("{'descr': '|O'" + end, "12345678")); }),
+  expect_words(text_of<TypeError>([&] { read(npy_file("{'descr': '|O'" + end, "12345678")); }),
                {"'|O'", "no counterpart"});
   expect_words(
-      text_of<ValueError>([&] { read(file("{'descr': [('a', '<f4')]" + end, "12345678")); }),
+      text_of<ValueError>([&] { read(npy_file("{'descr': [('a', '<f4')]" + end, "12345678")); }),
       {"records"});
-  expect_words(text_of<ValueError>([&] { read(file("{'descr': '<f4'" + end, "1234567")); }),
+  expect_words(text_of<ValueError>([&] { read(npy_file("{'descr': '<f4'" + end, "1234567")); }),
                {"7 bytes of data", "2 elements of 4 bytes"});
-  expect_words(text_of<ValueError>([] { read(file("{'descr': '<f4', 'shape': (2,), }\n", "")); }),
-               {"lacks"});
+  expect_words(
+      text_of<ValueError>([] { read(npy_file("{'descr': '<f4', 'shape': (2,), }\n", "")); }),
+      {"lacks"});
   expect_words(
       text_of([] {
-        read(file("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}",
-                  ""));
+        read(npy_file(
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", ""));
       }),
       {"load_npy"});
-  const std::string whole = file("{'descr': '<f4'" + end, "12345678");
+  const std::string whole = npy_file("{'descr': '<f4'" + end, "12345678");
   for (std::size_t n = 0; n < whole.size(); ++n) {
     EXPECT_NE(text_of([&] { read(whole.substr(0, n)); }), "") << n;
   }

@@ -49,7 +49,7 @@ std::shared_ptr<Graph> with_weights(const std::string& text, const std::vector<S
   return g;
 }
 
-Stack run(const Graph& g, Stack inputs) {
+Stack run_plan(const Graph& g, Stack inputs) {
   Plan(g.copy()).run(inputs);
   return inputs;
 }
@@ -63,12 +63,12 @@ void expect_close(const IValue& a, const IValue& b) {
 }
 
 // The nodes after the pass, constants left out, as "aten::relu aten::add".
-std::string kinds(const Block& b) {
+std::string kinds_without_lists(const Block& b) {
   std::string out;
   for (const Node* n : b.nodes()) {
     if (!n->is("prim::Constant") && !n->is("prim::ListConstruct"))
       out += (out.empty() ? "" : " ") + n->kind();
-    for (const Block* inner : n->blocks()) out += " {" + kinds(*inner) + "}";
+    for (const Block* inner : n->blocks()) out += " {" + kinds_without_lists(*inner) + "}";
   }
   return out;
 }
@@ -81,14 +81,14 @@ void expect_pass(Pass pass, const std::string& before, const std::vector<Sizes>&
   const bool changed = pass(*g);
   eliminate_dead_code(*g);
   g->lint();
-  EXPECT_EQ(kinds(*g->block()), after);
-  EXPECT_EQ(changed, kinds(*original->block()) != after);
+  EXPECT_EQ(kinds_without_lists(*g->block()), after);
+  EXPECT_EQ(changed, kinds_without_lists(*original->block()) != after);
   Stack given, again;
   for (const Sizes& s : inputs) {
     given.emplace_back(numbers(s, 0.1));
     again.emplace_back(numbers(s, 0.1));
   }
-  const Stack wanted = run(*original, given), got = run(*g, again);
+  const Stack wanted = run_plan(*original, given), got = run_plan(*g, again);
   ASSERT_EQ(wanted.size(), got.size());
   for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i]);
   for (std::size_t i = 0; i < given.size(); ++i) expect_close(again[i], given[i]);
@@ -151,7 +151,7 @@ TEST(JitFrozenPasses, RemoveChecks) {
                             "  return (%y, %n, %on)\n"));
   EXPECT_TRUE(remove_checks(*g));
   g->lint();
-  EXPECT_EQ(kinds(*g->block()), "aten::size aten::__getitem__ aten::relu");
+  EXPECT_EQ(kinds_without_lists(*g->block()), "aten::size aten::__getitem__ aten::relu");
   EXPECT_FALSE(remove_checks(*g));
 }
 
@@ -569,11 +569,11 @@ TEST(JitFrozenPasses, ChecksOfRanksGo) {
   while (decide_shapes(*g) || propagate_constants(*g)) continue;
   eliminate_dead_code(*g);
   g->lint();
-  EXPECT_EQ(kinds(*g->block()),
+  EXPECT_EQ(kinds_without_lists(*g->block()),
             "aten::conv2d aten::dim aten::ne prim::If {prim::RaiseException} {} aten::relu "
             "aten::conv2d");
-  EXPECT_EQ(run(*g, {numbers({2, 3, 5, 5})}).size(), 1u);
-  EXPECT_THROW(run(*g, {numbers({3, 5, 5})}), Error);
+  EXPECT_EQ(run_plan(*g, {numbers({2, 3, 5, 5})}).size(), 1u);
+  EXPECT_THROW(run_plan(*g, {numbers({3, 5, 5})}), Error);
 }
 
 TEST(JitShapeFacts, EqualShapesWithoutNumbers) {

@@ -19,7 +19,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-Tensor leaf(IntArrayRef sizes, double factor = 1) {
+Tensor scaled_leaf(IntArrayRef sizes, double factor = 1) {
   return (randn(sizes, kFloat64) * factor).set_requires_grad(true);
 }
 
@@ -75,7 +75,7 @@ TEST(Formulas, ConstantPad2d) {
   for (const std::vector<int64_t>& pad :
        {std::vector<int64_t>{1, 2, 3, 0}, {0, -1, -2, 1}, {2, 2, 2, 2}}) {
     const int64_t left = pad[0], right = pad[1], top = pad[2], bottom = pad[3], h = 4, w = 5;
-    const Tensor x = leaf({2, 3, h, w});
+    const Tensor x = scaled_leaf({2, 3, h, w});
     const Tensor y =
         nn::ConstantPad2d(nn::ConstantPad2dOptions({left, right, top, bottom}, -1.5))->forward(x);
     ASSERT_EQ(y.sizes(), IntArrayRef({2, 3, h + top + bottom, w + left + right}));
@@ -135,7 +135,7 @@ TEST(Formulas, LinearCrossEntropyLoss) {
   nn::LinearCrossEntropyLoss loss(
       nn::LinearCrossEntropyLossOptions(5, 4).out_features({3, 2}).bias(true).reduction(kSum));
   loss->to(kFloat64);
-  const Tensor x = leaf({6, 5}), target = randint(4, {6, 3, 2}, kLong);
+  const Tensor x = scaled_leaf({6, 5}), target = randint(4, {6, 3, 2}, kLong);
   const Tensor logits = x.matmul(loss->linear->weight.t()) + loss->linear->bias;
   const Tensor wanted = logits.view({6, 4, 3, 2}).log_softmax(1).gather(1, target.unsqueeze(1));
   EXPECT_TRUE(allclose(loss(x, target), wanted.sum().neg()));
@@ -161,7 +161,7 @@ TEST(Formulas, SoftMarginLoss) {
     return out;
   };
   for (const std::string reduction : {"none", "sum", "mean"}) {
-    const Tensor x = leaf({3, 4}, 3);
+    const Tensor x = scaled_leaf({3, 4}, 3);
     const Tensor loss = nn::SoftMarginLoss(with_reduction(nn::SoftMarginLossOptions(), reduction))
                             ->forward(x, sign);
     expect_near(values(loss), reduced(losses(values(x)), reduction), 1e-14);
@@ -205,7 +205,7 @@ TEST(Formulas, TripletMarginLoss) {
           }
           return out;
         };
-        const Tensor x = leaf({3, rows, width});
+        const Tensor x = scaled_leaf({3, rows, width});
         const auto options = with_reduction(
             nn::TripletMarginLossOptions().margin(margin).p(p).swap(swap), reduction);
         const Tensor loss = nn::TripletMarginLoss(options)->forward(x[0], x[1], x[2]);

@@ -12,6 +12,7 @@
 #include "tenon/autograd.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
+#include "tests/nn/support.h"
 #include "tests/support.h"
 
 namespace tenon {
@@ -21,11 +22,9 @@ using nn::parallel::data_parallel;
 using nn::parallel::parallel_apply;
 using nn::parallel::replicate;
 
-std::vector<Device> cpus(std::size_t n) { return std::vector<Device>(n, Device(kCPU)); }
-
 TEST(Parallel, ReplicasHaveTheirOwnMemory) {
   nn::Sequential net(nn::Linear(3, 4), nn::BatchNorm1d(4));
-  const auto replicas = replicate(net, cpus(3));
+  const auto replicas = replicate(net, test::cpus(3));
   ASSERT_EQ(replicas.size(), 3u);
   const auto original = net->parameters();
   for (const auto& r : replicas) {
@@ -41,7 +40,7 @@ TEST(Parallel, ReplicasHaveTheirOwnMemory) {
 TEST(Parallel, GradientsOfReplicasAddUp) {
   nn::Linear fc(3, 2);
   fc->bias.set_requires_grad(false);
-  auto replicas = replicate(fc, cpus(2));
+  auto replicas = replicate(fc, test::cpus(2));
   const Tensor x = rand({4, 3}), y = rand({5, 3});
   (replicas[0](x).sum() + replicas[1](y).pow(2).sum()).backward();
   const Tensor weight = fc->weight.detach().clone().requires_grad_();
@@ -67,7 +66,7 @@ TEST(Parallel, AnEqualStepOnTwelveDevices) {
     inputs.push_back(x);
     return autograd::grad({y.pow(2).sum()}, inputs);
   };
-  const Tensor one = net->forward(x), many = data_parallel(net, x, cpus(12));
+  const Tensor one = net->forward(x), many = data_parallel(net, x, test::cpus(12));
   EXPECT_TRUE(allclose(one, many));
   const auto expected = gradients(one), got = gradients(many);
   for (std::size_t i = 0; i < got.size(); ++i)
@@ -76,10 +75,10 @@ TEST(Parallel, AnEqualStepOnTwelveDevices) {
 
 TEST(Parallel, SmallBatchesAndOtherDimensions) {
   nn::Linear fc(3, 2);
-  EXPECT_EQ(data_parallel(fc, rand({2, 3}), cpus(5)).sizes(), IntArrayRef({2, 2}));
+  EXPECT_EQ(data_parallel(fc, rand({2, 3}), test::cpus(5)).sizes(), IntArrayRef({2, 2}));
   nn::ReLU relu;
   const Tensor x = randn({3, 8});
-  EXPECT_TRUE(data_parallel(relu, x, cpus(4), std::nullopt, /*dim=*/1).equal(x.relu()));
+  EXPECT_TRUE(data_parallel(relu, x, test::cpus(4), std::nullopt, /*dim=*/1).equal(x.relu()));
 }
 
 TEST(Parallel, ScalarsAreJoinedToAVector) {
@@ -87,7 +86,8 @@ TEST(Parallel, ScalarsAreJoinedToAVector) {
     void reset() override {}
     Tensor forward(const Tensor& x) { return x.sum(); }
   };
-  EXPECT_TRUE(data_parallel(std::make_shared<Count>(), ones({6, 2}), cpus(3)).equal(full({3}, 4.)));
+  EXPECT_TRUE(
+      data_parallel(std::make_shared<Count>(), ones({6, 2}), test::cpus(3)).equal(full({3}, 4.)));
 }
 
 TEST(Parallel, EachRunsOnAThreadWithTheCallersModes) {
@@ -116,22 +116,22 @@ TEST(Parallel, Errors) {
     Tensor forward(const Tensor&) { throw std::runtime_error("Badness!"); }
   };
   auto bad = std::make_shared<Bad>();
-  EXPECT_THROW(data_parallel(bad, ones({10, 3}), cpus(2)), std::runtime_error);
+  EXPECT_THROW(data_parallel(bad, ones({10, 3}), test::cpus(2)), std::runtime_error);
   std::vector<nn::Linear> modules(2, nn::Linear(1, 1));
   EXPECT_TEXT(parallel_apply(modules, {ones({1, 1})}), "Must have as many inputs as modules");
-  EXPECT_TEXT(parallel_apply(modules, {ones({1, 1}), ones({1, 1})}, cpus(1)),
+  EXPECT_TEXT(parallel_apply(modules, {ones({1, 1}), ones({1, 1})}, test::cpus(1)),
               "Must have as many devices as modules");
-  EXPECT_TEXT(data_parallel(nn::Linear(1, 1), ones({1, 1}), cpus(0)), "at least one device");
+  EXPECT_TEXT(data_parallel(nn::Linear(1, 1), ones({1, 1}), test::cpus(0)), "at least one device");
 }
 
 TEST(Scatter, PiecesAndBack) {
   const Tensor x = arange(10, kFloat).requires_grad_();
-  const auto pieces = autograd::Scatter(cpus(2), std::vector<int64_t>{3, 7}).apply({x});
+  const auto pieces = autograd::Scatter(test::cpus(2), std::vector<int64_t>{3, 7}).apply({x});
   EXPECT_EQ(pieces[1].numel(), 7);
   const Tensor back = autograd::Gather(kCPU).apply({pieces[0] * 2, pieces[1]}).front();
   back.sum().backward();
   EXPECT_TRUE(x.grad().equal(cat({full({3}, 2.), ones({7})})));
-  EXPECT_TEXT(autograd::Scatter(cpus(2), std::vector<int64_t>{10}), "1 sizes for 2 devices");
+  EXPECT_TEXT(autograd::Scatter(test::cpus(2), std::vector<int64_t>{10}), "1 sizes for 2 devices");
   EXPECT_TEXT(autograd::Scatter({}), "at least one device");
 }
 

@@ -11,6 +11,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/log.h"
+#include "tests/nn/support.h"
 #include "tests/support.h"
 
 namespace tenon {
@@ -21,8 +22,6 @@ using nn::parallel::gather;
 using nn::parallel::parallel_apply;
 using nn::parallel::scatter;
 using TensorMap = std::map<std::string, Tensor>;
-
-std::vector<Device> cpus(std::size_t n) { return std::vector<Device>(n, Device(kCPU)); }
 
 // A map with the sum and the difference of what two layers make of a map.
 struct TwoHeadsImpl : nn::Cloneable<TwoHeadsImpl> {
@@ -47,13 +46,13 @@ TEST(ScatterGather, AMapOnTwelveDevices) {
     inputs.push_back(in.at("a"));
     return autograd::grad({out.at("sum").pow(2).sum() + out.at("difference").sum()}, inputs);
   };
-  const TensorMap one = net(in), many = data_parallel(net, in, cpus(12));
+  const TensorMap one = net(in), many = data_parallel(net, in, test::cpus(12));
   ASSERT_EQ(many.size(), 2u);
   for (const auto& [name, t] : one) EXPECT_TRUE(allclose(many.at(name), t)) << name;
   const auto expected = gradients(one), got = gradients(many);
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_TRUE(allclose(got[i], expected[i], 1e-4, 1e-5)) << i;
-  const TensorMap alone = data_parallel(net, in, cpus(1));
+  const TensorMap alone = data_parallel(net, in, test::cpus(1));
   for (const auto& [name, t] : one) EXPECT_TRUE(allclose(alone.at(name), t)) << name;
 }
 
@@ -63,7 +62,7 @@ TEST(ScatterGather, ATupleIsTheArgumentsOfForward) {
   const auto input = std::make_tuple(
       rand({6, 7, 3}), std::optional(std::make_tuple(rand({1, 7, 4}), rand({1, 7, 4}))));
   const auto one = lstm(std::get<0>(input), std::get<1>(input));
-  const auto many = data_parallel(lstm, input, cpus(3), std::nullopt, /*dim=*/1);
+  const auto many = data_parallel(lstm, input, test::cpus(3), std::nullopt, /*dim=*/1);
   EXPECT_TRUE(allclose(std::get<0>(many), std::get<0>(one)));
   EXPECT_TRUE(allclose(std::get<0>(std::get<1>(many)), std::get<0>(std::get<1>(one))));
   EXPECT_TRUE(allclose(std::get<1>(std::get<1>(many)), std::get<1>(std::get<1>(one))));
@@ -79,7 +78,7 @@ TEST(ScatterGather, ATupleMayBeOneArgument) {
   };
   const Tensor x = arange(8, kFloat), y = rand({8});
   const auto [product, sums] =
-      data_parallel(std::make_shared<Product>(), std::make_tuple(x, y), cpus(4));
+      data_parallel(std::make_shared<Product>(), std::make_tuple(x, y), test::cpus(4));
   EXPECT_TRUE(product.equal(x * y));
   EXPECT_TRUE(sums.equal(tensor({1.f, 5.f, 9.f, 13.f})));
 }
@@ -117,7 +116,7 @@ TEST(ScatterGather, OtherObjectsAreCopied) {
                     std::make_tuple(std::vector<Tensor>{a}, std::array<Tensor, 2>{b, c},
                                     Recipe{2, shift}, std::vector<std::string>{"x", "y"},
                                     int64_t{3}, Tensor(), std::optional<Tensor>()),
-                    cpus(8));
+                    test::cpus(8));
   EXPECT_EQ(MixerImpl::calls, 5);  // a row each, and three devices without work
   ASSERT_EQ(out.size(), 2u);
   for (const auto& item : out) {
@@ -132,7 +131,7 @@ TEST(ScatterGather, WithoutTensorsAllDevicesRun) {
     Tensor forward(double value) { return full({2}, value); }
   };
   const auto fill = std::make_shared<Fill>();
-  EXPECT_TRUE(data_parallel(fill, 1.5, cpus(3)).equal(full({6}, 1.5)));
+  EXPECT_TRUE(data_parallel(fill, 1.5, test::cpus(3)).equal(full({6}, 1.5)));
   std::vector<std::shared_ptr<Fill>> modules(2, fill);
   EXPECT_TEXT(parallel_apply(modules, std::vector<double>{1, 2}),
               "an input without tensors needs devices");
@@ -142,7 +141,7 @@ TEST(ScatterGather, PiecesOfNestedMaps) {
   using Nested = std::unordered_map<int, std::vector<TensorMap>>;
   Nested in;
   for (int i = 0; i < 20; ++i) in[i] = {{{"x", full({6, 1}, i)}}, {{"y", full({6, 2}, -i)}}};
-  const std::vector<Nested> pieces = scatter(in, cpus(4));
+  const std::vector<Nested> pieces = scatter(in, test::cpus(4));
   ASSERT_EQ(pieces.size(), 3u);  // of two rows
   for (const Nested& p : pieces) {
     for (int i = 0; i < 20; ++i) {
@@ -156,9 +155,9 @@ TEST(ScatterGather, PiecesOfNestedMaps) {
 }
 
 TEST(ScatterGather, Errors) {
-  EXPECT_TEXT(scatter(std::make_pair(rand({6, 2}), rand({4, 2})), cpus(2)),
+  EXPECT_TEXT(scatter(std::make_pair(rand({6, 2}), rand({4, 2})), test::cpus(2)),
               "the batch's size along dim 0, got 6 and 4");
-  EXPECT_TEXT(scatter(TensorMap{{"x", rand({6})}}, cpus(0)), "at least one device");
+  EXPECT_TEXT(scatter(TensorMap{{"x", rand({6})}}, test::cpus(0)), "at least one device");
   const Tensor x = rand({2});
   EXPECT_TEXT(gather(std::vector<TensorMap>{}, kCPU), "at least one result");
   EXPECT_TEXT(gather(std::vector<TensorMap>{{{"x", x}}, {{"y", x}}}, kCPU), "the same keys");
@@ -176,7 +175,7 @@ TEST(ScatterGather, ResultsWithoutDimensionsWarn) {
   EXPECT_TRUE(gather(std::vector<Tensor>(2, tensor(3.)), kCPU, 0).equal(tensor({3., 3.})));
   EXPECT_TRUE(test::has(heard, "all input tensors were scalars")) << heard;
   heard.clear();
-  data_parallel(nn::ReLU(), rand({4}), cpus(4));  // all one device, so that nothing is uneven
+  data_parallel(nn::ReLU(), rand({4}), test::cpus(4));  // all one device, so that nothing is uneven
   set_warning_handler(before);
   EXPECT_EQ(heard, "");
 }

@@ -9,50 +9,46 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/print.h"
+#include "tests/nn/support.h"
 #include "tests/support.h"
 
 using namespace tenon;
 using namespace tenon::nn;
 
-namespace {
-
-template <class T>
-std::string text(const T& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(Texts, OptionsAreShownAsInLibtorch) {
   const std::string own = "tenon::nn::";
   const std::vector<std::pair<std::string, const char*>> texts = {
-      {text(Conv1d(3, 4, 5)), "Conv1d(3, 4, kernel_size=5, stride=1)"},
-      {text(ConvTranspose2d(3, 4, 5)), "ConvTranspose2d(3, 4, kernel_size=[5, 5], stride=[1, 1])"},
-      {text(MaxPool1d(5)),
+      {test::printed(Conv1d(3, 4, 5)), "Conv1d(3, 4, kernel_size=5, stride=1)"},
+      {test::printed(ConvTranspose2d(3, 4, 5)),
+       "ConvTranspose2d(3, 4, kernel_size=[5, 5], stride=[1, 1])"},
+      {test::printed(MaxPool1d(5)),
        "MaxPool1d(kernel_size=5, stride=5, padding=0, dilation=1, ceil_mode=false)"},
-      {text(AvgPool2d(5)), "AvgPool2d(kernel_size=[5, 5], stride=[5, 5], padding=[0, 0])"},
-      {text(LPPool1d(2, 5)), "LPPool1d(norm_type=2, kernel_size=5, stride=5, ceil_mode=false)"},
-      {text(AdaptiveAvgPool1d(5)), "AdaptiveAvgPool1d(output_size=5)"},
-      {text(AdaptiveMaxPool2d(AdaptiveMaxPool2dOptions({5, std::nullopt}))),
+      {test::printed(AvgPool2d(5)), "AvgPool2d(kernel_size=[5, 5], stride=[5, 5], padding=[0, 0])"},
+      {test::printed(LPPool1d(2, 5)),
+       "LPPool1d(norm_type=2, kernel_size=5, stride=5, ceil_mode=false)"},
+      {test::printed(AdaptiveAvgPool1d(5)), "AdaptiveAvgPool1d(output_size=5)"},
+      {test::printed(AdaptiveMaxPool2d(AdaptiveMaxPool2dOptions({5, std::nullopt}))),
        "AdaptiveMaxPool2d(output_size=[5, None])"},
-      {text(Upsample(UpsampleOptions().size(std::vector<int64_t>{2, 4}))),
+      {test::printed(Upsample(UpsampleOptions().size(std::vector<int64_t>{2, 4}))),
        "Upsample(size=[2, 4], mode=kNearest)"},
-      {text(ReLU()), "ReLU()"},
-      {text(ReLU(true)), "ReLU(inplace=true)"},
-      {text(ELU(ELUOptions().alpha(2).inplace(true))), "ELU(alpha=2, inplace=true)"},
-      {text(Softshrink()), "Softshrink(0.5)"},
-      {text(L1Loss()), "L1Loss()"},
-      {text(TripletMarginLoss()), "TripletMarginLoss(margin=1, p=2, eps=1e-06, swap=false)"},
-      {text(Unflatten(UnflattenOptions(0, {2, 2}))), "Unflatten(dim=0, unflattened_size={2, 2})"},
-      {text(Unflatten(UnflattenOptions("B", {{"B1", 2}, {"B2", 3}}))),
+      {test::printed(ReLU()), "ReLU()"},
+      {test::printed(ReLU(true)), "ReLU(inplace=true)"},
+      {test::printed(ELU(ELUOptions().alpha(2).inplace(true))), "ELU(alpha=2, inplace=true)"},
+      {test::printed(Softshrink()), "Softshrink(0.5)"},
+      {test::printed(L1Loss()), "L1Loss()"},
+      {test::printed(TripletMarginLoss()),
+       "TripletMarginLoss(margin=1, p=2, eps=1e-06, swap=false)"},
+      {test::printed(Unflatten(UnflattenOptions(0, {2, 2}))),
+       "Unflatten(dim=0, unflattened_size={2, 2})"},
+      {test::printed(Unflatten(UnflattenOptions("B", {{"B1", 2}, {"B2", 3}}))),
        "Unflatten(dim=\"B\", unflattened_size={{\"B1\", 2}, {\"B2\", 3}})"},
-      {text(GRUCell(2, 3)), "GRUCell(2, 3)"},
-      {text(ParameterList(ones({1, 2}), ones({3}))),
+      {test::printed(GRUCell(2, 3)), "GRUCell(2, 3)"},
+      {test::printed(ParameterList(ones({1, 2}), ones({3}))),
        "ParameterList(\n(0): Parameter containing: [Float of size [1, 2]]\n"
        "(1): Parameter containing: [Float of size [3]]\n)"},
-      {text(FractionalMaxPool2d(FractionalMaxPool2dOptions(5).output_size(1))),
+      {test::printed(FractionalMaxPool2d(FractionalMaxPool2dOptions(5).output_size(1))),
        "FractionalMaxPool2d()"}};
   for (const auto& t : texts) EXPECT_EQ(t.first, own + t.second);
   EXPECT_TEXT(Unflatten(UnflattenOptions("B", {{"B1", 2}}))(ones({2})), "no names of dimensions");
@@ -63,9 +59,9 @@ TEST(Texts, TheStyleSaysWhichNamespace) {
     Net() : Module("Net") { register_module("gru", GRU(2, 3)); }
   };
   const TransformerEncoderLayer layer(2, 1);
-  const std::string usual = text(Net()), nested = text(layer);
+  const std::string usual = test::printed(Net()), nested = test::printed(layer);
   set_print_style(PrintStyle::Libtorch);
-  const std::string other = text(Net()), other_nested = text(layer);
+  const std::string other = test::printed(Net()), other_nested = test::printed(layer);
   set_print_style(PrintStyle::Tenon);
   EXPECT_EQ(usual.rfind("Net(\n  (gru): tenon::nn::GRU(input_size=2", 0), 0u) << usual;
   EXPECT_EQ(other.rfind("Net(\n  (gru): torch::nn::GRU(input_size=2", 0), 0u) << other;

@@ -10,6 +10,7 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tests/gradients.h"
+#include "tests/nn/support.h"
 
 using namespace tenon;
 using test::check_gradients;
@@ -21,13 +22,6 @@ namespace {
 
 Tensor steps(int64_t n) { return arange(n, TensorOptions().dtype(kDouble)); }
 Tensor doubles(std::vector<double> v) { return tensor(v, TensorOptions().dtype(kDouble)); }
-
-template <class Holder>
-std::string text(const Holder& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
-}
 
 }  // namespace
 
@@ -43,7 +37,8 @@ TEST(Unpooling, PutsMaximaBack) {
   EXPECT_EQ((back != 0).sum().item<int64_t>(), y.numel());
   EXPECT_EQ(unpool(y, where, std::vector<int64_t>{9, 8}).sizes(), IntArrayRef({2, 3, 9, 8}));
   EXPECT_TEXT(unpool(y, where, std::vector<int64_t>{11, 8}), "must be between 6 and 10");
-  EXPECT_EQ(text(nn::MaxUnpool1d(3)), "tenon::nn::MaxUnpool1d(kernel_size=3, stride=3, padding=0)");
+  EXPECT_EQ(test::printed(nn::MaxUnpool1d(3)),
+            "tenon::nn::MaxUnpool1d(kernel_size=3, stride=3, padding=0)");
   const Tensor line = F::max_unpool1d(tensor({2., 4.}).view({1, 1, 2}),
                                       tensor({1, 2}).view({1, 1, 2}), F::MaxUnpool1dFuncOptions(2));
   EXPECT_TRUE(equal(line.flatten(), tensor({0., 2., 4., 0.})));

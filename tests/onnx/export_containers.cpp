@@ -33,15 +33,15 @@ std::vector<IValue> tensors_of(const std::vector<IValue>& values) {
   return out;
 }
 
-jit::Module exported(const jit::Module& m, const std::vector<IValue>& inputs,
-                     const onnx::ExportOptions& options) {
+jit::Module written_and_read(const jit::Module& m, const std::vector<IValue>& inputs,
+                             const onnx::ExportOptions& options) {
   std::ostringstream out;
   onnx::export_(m, inputs, out, options);
   return onnx::load_bytes(out.str());
 }
 
-void expect_same(const jit::Module& model, const jit::Module& m,
-                 const std::vector<IValue>& inputs) {
+void expect_same_tensors(const jit::Module& model, const jit::Module& m,
+                         const std::vector<IValue>& inputs) {
   const auto want = tensors_of({m.forward(inputs)}),
              got = tensors_of({model.forward(tensors_of(inputs))});
   ASSERT_EQ(got.size(), want.size());
@@ -82,32 +82,32 @@ TEST(OnnxExportContainers, TheirTensorsAreInputsAndOutputs) {
   onnx::ExportOptions options;
   options.dynamic_axes = {{"d_x", {{0, "n"}}}, {"d_mask", {{0, "n"}}}, {"l_0_0", {{0, "n"}}}};
   const auto example = inputs(2);
-  const jit::Module model = exported(program(), example, options);
+  const jit::Module model = written_and_read(program(), example, options);
   std::vector<std::string> names;
   for (const auto& a : model.get_method("forward").function().schema().arguments)
     names.push_back(a.name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"self", "d_x", "d_mask", "l_0_0", "l_0_1_0", "l_0_1_1"}));
-  expect_same(model, program(), example);
-  expect_same(model, program(), inputs(5));
+  expect_same_tensors(model, program(), example);
+  expect_same_tensors(model, program(), inputs(5));
 }
 
 TEST(OnnxExportContainers, NamesAreGivenOneATensor) {
   onnx::ExportOptions options;
   options.input_names = {"a", "b", "c"};
-  const jit::Module model = exported(program(), inputs(2), options);
+  const jit::Module model = written_and_read(program(), inputs(2), options);
   const auto& arguments = model.get_method("forward").function().schema().arguments;
   EXPECT_EQ(arguments.at(3).name, "c");
   EXPECT_EQ(arguments.at(4).name, "l_0_1_0");
   options.input_names.resize(7, "z");
-  test::expect_words(test::text_of([&] { (void)exported(program(), inputs(2), options); }),
+  test::expect_words(test::text_of([&] { (void)written_and_read(program(), inputs(2), options); }),
                      {"7 input names for 6 inputs"});
 }
 
 TEST(OnnxExportContainers, WhatTheyCannotHoldIsTold) {
   const auto refusal = [](const std::string& body) {
     const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n" + body);
-    return test::text_of([&] { (void)exported(m, {ones({2})}, {}); });
+    return test::text_of([&] { (void)written_and_read(m, {ones({2})}, {}); });
   };
   test::expect_words(refusal("    d = {int(x.sum()): x}\n    return d[2]\n"),
                      {"a key of a dictionary depends on data"});
@@ -116,7 +116,7 @@ TEST(OnnxExportContainers, WhatTheyCannotHoldIsTold) {
                      {"a dictionary of outside of the branch or loop"});
   const jit::Module texts =
       define("def forward(self, x: Tensor):\n    d = {'a': 1}\n    return x, [k for k in d]\n");
-  test::expect_words(test::text_of([&] { (void)exported(texts, {ones({2})}, {}); }),
+  test::expect_words(test::text_of([&] { (void)written_and_read(texts, {ones({2})}, {}); }),
                      {"cannot export the result: a list of other things than numbers"});
 }
 

@@ -17,7 +17,7 @@ using namespace tenon;
 
 namespace {
 
-std::string exported(const jit::Module& m, const Tensor& x, bool dynamic = true) {
+std::string exported_rows(const jit::Module& m, const Tensor& x, bool dynamic = true) {
   onnx::ExportOptions options;
   options.input_names = {"x"};
   if (dynamic) options.dynamic_axes = {{"x", {{0, "rows"}}}};
@@ -32,8 +32,8 @@ void expect_same(const std::string& body, const std::vector<int64_t>& rows = {3,
   manual_seed(8);
   const jit::Module m = define_of_x(body);
   jit::Module back, again;
-  ASSERT_NO_THROW(back = onnx::load_bytes(exported(m, randn({3, 4}))));
-  ASSERT_NO_THROW(again = onnx::load_bytes(exported(back, randn({3, 4}))));
+  ASSERT_NO_THROW(back = onnx::load_bytes(exported_rows(m, randn({3, 4}))));
+  ASSERT_NO_THROW(again = onnx::load_bytes(exported_rows(back, randn({3, 4}))));
   for (const int64_t n : rows) {
     const Tensor x = randn({n, 4}), expected = m.forward({x}).toTensor();
     for (const jit::Module& one : {back, again}) {
@@ -123,7 +123,7 @@ TEST(OnnxExportLists, SizesThatChangeFromTurnToTurnAreComputed) {
     return torch.cat(xs).view(4, -1) + seen.size(0)
 )");
     const Tensor x = randn({3, 4});
-    const jit::Module back = onnx::load_bytes(exported(m, x, dynamic));
+    const jit::Module back = onnx::load_bytes(exported_rows(m, x, dynamic));
     const Tensor y = randn({3, 4}), expected = m.forward({y}).toTensor();
     EXPECT_LE((back.forward({y}).toTensor() - expected).abs().max().item<double>(), 1e-4);
   }
@@ -137,7 +137,7 @@ TEST(OnnxExportLists, TheModelHasALoopWithASequence) {
     return torch.stack(xs)
 )");
   tenon::onnx::pb::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(exported(m, randn({3, 4}).to(kDouble))));
+  ASSERT_TRUE(model.ParseFromString(exported_rows(m, randn({3, 4}).to(kDouble))));
   std::map<std::string, int> types;
   for (const auto& n : model.graph().node()) {
     ++types[n.op_type()];
@@ -174,7 +174,7 @@ TEST(OnnxExportLists, WhatIsKnownIsComputed) {
     return x.permute(order)
 )");
   tenon::onnx::pb::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(exported(m, randn({3, 4}))));
+  ASSERT_TRUE(model.ParseFromString(exported_rows(m, randn({3, 4}))));
   for (const auto& n : model.graph().node()) {
     EXPECT_NE(n.op_type(), "Loop");
     EXPECT_NE(n.op_type(), "If");
@@ -190,7 +190,7 @@ def forward(self, x: Tensor) -> List[Tensor]:
         xs.append(x[i])
     return xs
 )");
-  const jit::Module back = onnx::load_bytes(exported(m, ones({2, 3})));
+  const jit::Module back = onnx::load_bytes(exported_rows(m, ones({2, 3})));
   EXPECT_EQ(back.forward({ones({5, 3})}).toListRef().items.size(), 5u);
 }
 
@@ -200,7 +200,8 @@ TEST(OnnxExportLists, ADictionaryGivesItsValues) {
 def forward(self, x: Tensor) -> Dict[str, Tensor]:
     return {"out": x + 1, "aux": x * 2}
 )");
-  const auto out = onnx::load_bytes(exported(m, ones({2}))).forward({ones({2})}).toTupleRef().items;
+  const auto out =
+      onnx::load_bytes(exported_rows(m, ones({2}))).forward({ones({2})}).toTupleRef().items;
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[1].toTensor().sum().item<float>(), 4);
 }
@@ -217,7 +218,7 @@ TEST(OnnxExportLists, AListWithAnotherNameIsRefused) {
     return torch.cat(xs)
 )");
   test::expect_words(test::text_of([&] {
-                       exported(m, ones({2, 2}));
+                       exported_rows(m, ones({2, 2}));
                      }),
                      {"cannot export aten::append", "other names in the program"});
 }
@@ -235,7 +236,7 @@ TEST(OnnxExportLists, ElementsOfAKnownListHaveSizesOfTheirOwn) {
     SCOPED_TRACE(body);
     const jit::Module m = define_of_x(body);
     const Tensor x = randn({3, 4});
-    EXPECT_TRUE(allclose(onnx::load_bytes(exported(m, x, false)).forward({x}).toTensor(),
+    EXPECT_TRUE(allclose(onnx::load_bytes(exported_rows(m, x, false)).forward({x}).toTensor(),
                          m.forward({x}).toTensor()));
   }
 }

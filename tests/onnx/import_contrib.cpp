@@ -30,12 +30,6 @@ void set_float(pb::NodeProto& n, const std::string& name, float v) {
   a->set_type(pb::AttributeProto::FLOAT);
   a->set_f(v);
 }
-void set_text(pb::NodeProto& n, const std::string& name, const std::string& v) {
-  auto* a = n.add_attribute();
-  a->set_name(name);
-  a->set_type(pb::AttributeProto::STRING);
-  a->set_s(v);
-}
 Tensor bytes(const std::vector<int64_t>& v, IntArrayRef sizes) {
   return tensor(v, TensorOptions(kLong)).to(kByte).reshape(sizes);
 }

@@ -15,18 +15,6 @@
 namespace tenon::onnx {
 namespace {
 
-void set_ints(pb::NodeProto& n, const std::string& name, const std::vector<int64_t>& v) {
-  auto* a = n.add_attribute();
-  a->set_name(name);
-  a->set_type(pb::AttributeProto::INTS);
-  for (const int64_t i : v) a->add_ints(i);
-}
-void set_text(pb::NodeProto& n, const std::string& name, const std::string& v) {
-  auto* a = n.add_attribute();
-  a->set_name(name);
-  a->set_type(pb::AttributeProto::STRING);
-  a->set_s(v);
-}
 pb::AttributeProto& add(pb::NodeProto& n, const std::string& name,
                         pb::AttributeProto::AttributeType t) {
   auto* a = n.add_attribute();

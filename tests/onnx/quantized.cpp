@@ -48,13 +48,6 @@ class Model : public ModelMaker {
   }
 };
 
-void set_ints(pb::NodeProto& n, const std::string& name, const Sizes& values) {
-  auto* a = n.add_attribute();
-  a->set_name(name);
-  a->set_type(pb::AttributeProto::INTS);
-  for (const int64_t v : values) a->add_ints(v);
-}
-
 Tensor bytes(const Sizes& sizes) { return randint(0, 256, sizes).to(kByte); }
 Tensor signed_bytes(const Sizes& sizes) { return randint(-128, 128, sizes).to(kChar); }
 Tensor real(const Tensor& q, double scale, int64_t zero) { return (q.to(kDouble) - zero) * scale; }

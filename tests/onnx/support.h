@@ -15,6 +15,19 @@
 
 namespace tenon::onnx {
 
+inline void set_text(pb::NodeProto& n, const std::string& name, const std::string& v) {
+  auto* a = n.add_attribute();
+  a->set_name(name);
+  a->set_type(pb::AttributeProto::STRING);
+  a->set_s(v);
+}
+inline void set_ints(pb::NodeProto& n, const std::string& name, const std::vector<int64_t>& v) {
+  auto* a = n.add_attribute();
+  a->set_name(name);
+  a->set_type(pb::AttributeProto::INTS);
+  for (const int64_t i : v) a->add_ints(i);
+}
+
 class ModelMaker {
  public:
   explicit ModelMaker(int64_t opset = 21) {

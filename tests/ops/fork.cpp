@@ -17,13 +17,13 @@ using namespace tenon;
 
 namespace {
 
-struct Case {
+struct ForkedWork {
   const char* name;
   std::function<Tensor()> work;
 };
 
 // Large enough that the pool shares each.
-std::vector<Case> cases() {
+std::vector<ForkedWork> cases() {
   manual_seed(1);
   Tensor a = randn({600, 700}), b = randn({700, 500}), image = randn({8, 16, 40, 40}),
          filter = randn({32, 16, 3, 3});
@@ -37,7 +37,7 @@ std::vector<Case> cases() {
 }
 
 // How a child that repeats the work has ended.
-int status_of_child(const Case& c, const Tensor& expected) {
+int status_of_child(const ForkedWork& c, const Tensor& expected) {
   pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -58,7 +58,7 @@ int status_of_child(const Case& c, const Tensor& expected) {
 TEST(Fork, AChildComputesWhatItsParentDid) {
   const int before = core::num_threads();
   core::set_num_threads(2);
-  for (const Case& c : cases()) {
+  for (const ForkedWork& c : cases()) {
     Tensor expected = c.work();
     EXPECT_EQ(status_of_child(c, expected), 0) << c.name;
     EXPECT_TRUE(c.work().equal(expected)) << c.name << " in the parent, afterwards";

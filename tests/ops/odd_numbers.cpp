@@ -45,13 +45,13 @@ TEST(OddNumbers, StepsBeyondAnyCountAreRefused) { EXPECT_THROW(range(0, 1e30, 1e
 
 namespace {
 
-struct Case {
+struct OddNumber {
   const char* what;
   Tensor (*call)(const Tensor& x, const Scalar& s);
 };
 
 // Where a number becomes an element, it must be one that the dtype holds.
-const Case kElements[] = {
+const OddNumber kElements[] = {
     {"full", [](const Tensor& x, const Scalar& s) { return full({2}, s, x.options()); }},
     {"full_like", [](const Tensor& x, const Scalar& s) { return full_like(x, s); }},
     {"fill_", [](const Tensor& x, const Scalar& s) { return x.clone().fill_(s); }},
@@ -71,21 +71,21 @@ const Case kElements[] = {
     {"linspace", [](const Tensor& x, const Scalar& s) { return linspace(s, s, 2, x.options()); }},
 };
 
-constexpr double kInf = std::numeric_limits<double>::infinity(),
+constexpr double kInfinity = std::numeric_limits<double>::infinity(),
                  kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
 TEST(OddNumbers, ElementsThatTheDtypeCannotHoldAreRefused) {
   const std::pair<ScalarType, std::vector<Scalar>> refused[] = {
-      {kByte, {256, -256, 255.5, -0.5, 1e10, kInf, -kInf, kNaN}},
-      {kChar, {128, -129, 127.5, 1e19, kInf, kNaN}},
-      {kInt, {int64_t{1} << 31, 1e10, -kInf, kNaN}},
-      {kLong, {1e19, -1e19, kInf, kNaN}},
+      {kByte, {256, -256, 255.5, -0.5, 1e10, kInfinity, -kInfinity, kNaN}},
+      {kChar, {128, -129, 127.5, 1e19, kInfinity, kNaN}},
+      {kInt, {int64_t{1} << 31, 1e10, -kInfinity, kNaN}},
+      {kLong, {1e19, -1e19, kInfinity, kNaN}},
       {kHalf, {65505, 1e10}},
       {kFloat, {1e39, -1e300}},
   };
-  for (const Case& c : kElements) {
+  for (const OddNumber& c : kElements) {
     for (const auto& [dtype, numbers] : refused) {
       const Tensor x = ones({2}, dtype);
       for (const Scalar& s : numbers) {
@@ -98,13 +98,13 @@ TEST(OddNumbers, ElementsThatTheDtypeCannotHoldAreRefused) {
 }
 
 TEST(OddNumbers, ElementsThatItHoldsAreTaken) {
-  for (const Case& c : kElements) {
+  for (const OddNumber& c : kElements) {
     EXPECT_EQ(c.call(ones({2}, kByte), -1)[0].item<int>(), 255) << c.what;
     EXPECT_EQ(c.call(ones({2}, kInt), 2.75)[0].item<int>(), 2) << c.what;
     EXPECT_EQ(c.call(ones({2}, kHalf), 65504)[0].item<double>(), 65504) << c.what;
     if (c.what == std::string("linspace")) continue;  // takes no bools, and inf - inf is NaN
     EXPECT_TRUE(c.call(ones({2}, kBool), 256)[0].item<bool>()) << c.what;
-    EXPECT_EQ(c.call(ones({2}, kFloat), -kInf)[0].item<double>(), -kInf) << c.what;
+    EXPECT_EQ(c.call(ones({2}, kFloat), -kInfinity)[0].item<double>(), -kInfinity) << c.what;
   }
 }
 
@@ -121,7 +121,7 @@ TEST(OddNumbers, FactorsThatTheDtypeCannotHoldAreRefused) {
   EXPECT_THROW(leaky_relu(f, 1e39), ValueError);
   EXPECT_THROW(f.add(f, true), TypeError);
   EXPECT_THROW(addr(m, v, v, 1, true), TypeError);
-  EXPECT_EQ(f.mul(1e39)[0].item<double>(), kInf);  // an operand, not a factor
+  EXPECT_EQ(f.mul(1e39)[0].item<double>(), kInfinity);  // an operand, not a factor
 }
 
 TEST(OddNumbers, ABoundThatLetsNothingThroughIsRefused) {

@@ -13,12 +13,12 @@
 
 using namespace tenon;
 using Inputs = std::vector<Tensor>;
-using Function = std::function<Inputs(const Inputs&)>;
+using Computation = std::function<Inputs(const Inputs&)>;
 
 namespace {
 
 // Results, then the gradients of those inputs that take one.
-Inputs results(const Function& f, const Inputs& inputs) {
+Inputs results(const Computation& f, const Inputs& inputs) {
   Inputs leaves, wanted;
   for (const Tensor& t : inputs) {
     leaves.push_back(t.detach());
@@ -38,7 +38,7 @@ Inputs results(const Function& f, const Inputs& inputs) {
   return out;
 }
 
-void expect_same(const char* what, const Function& f, const Inputs& inputs) {
+void expect_same(const char* what, const Computation& f, const Inputs& inputs) {
   test::expect_same_bits_on(
       4, [&] { return results(f, inputs); }, what);
 }

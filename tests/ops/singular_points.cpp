@@ -20,7 +20,7 @@ using Tensors = std::vector<Tensor>;
 constexpr double kInf = std::numeric_limits<double>::infinity(),
                  kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Case {
+struct SingularPoint {
   const char* what;
   std::function<Tensor(const Tensors&)> call;
   std::vector<Values> inputs, gradients;
@@ -35,7 +35,7 @@ Tensors leaves(const std::vector<Values>& inputs) {
   return out;
 }
 
-void expect_gradients(const Case& c) {
+void expect_gradients(const SingularPoint& c) {
   const Tensors in = leaves(c.inputs);
   const Tensor y = c.call(in);
   const Tensors got = autograd::grad({y}, in, {full_like(y, c.seed)});
@@ -45,7 +45,7 @@ void expect_gradients(const Case& c) {
   }
 }
 
-const Case kCases[] = {
+const SingularPoint kCases[] = {
     {"std", [](const Tensors& t) { return t[0].std(); }, {{2, 2, 2, 2}}, {{0, 0, 0, 0}}},
     {"std of zeros", [](const Tensors& t) { return t[0].std(0, false); }, {{0, 0}}, {{0, 0}}},
     {"std_mean",
@@ -143,10 +143,10 @@ const Case kCases[] = {
 };
 
 TEST(SingularPoints, HaveTheGradientsOfTorch) {
-  for (const Case& c : kCases) expect_gradients(c);
+  for (const SingularPoint& c : kCases) expect_gradients(c);
 }
 
-const Case kSecond[] = {
+const SingularPoint kSecond[] = {
     {"i0",
      [](const Tensors& t) { return t[0].i0(); },
      {{0, 1, -2}},
@@ -178,7 +178,7 @@ const Case kSecond[] = {
 };
 
 TEST(SingularPoints, HaveSecondGradients) {
-  for (const Case& c : kSecond) {
+  for (const SingularPoint& c : kSecond) {
     const Tensors in = leaves(c.inputs);
     const Tensor g = autograd::grad({c.call(in).sum()}, in, {}, true, true)[0];
     const Tensor got =

@@ -95,15 +95,15 @@ struct Parts {
   }
 };
 
-struct Case {
+struct Damaged {
   const char* name;
   void (*damage)(Parts&);
   const char* reason;
 };
 
-void expect_all_refused(std::initializer_list<Case> cases) {
+void expect_all_refused(std::initializer_list<Damaged> cases) {
   Folder f;
-  for (const Case& c : cases) {
+  for (const Damaged& c : cases) {
     SCOPED_TRACE(c.name);
     Parts parts;
     ASSERT_NO_THROW(c.damage(parts));

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
-using namespace tenon;
+#include "tests/runtime/heard.h"
 
-namespace {
-std::vector<std::string> heard;
-void hear(const Warning& w) {
-  heard.push_back(std::string(w.category) + ": " + std::string(w.message));
-}
-}  // namespace
+using namespace tenon;
+using test::hear;
+using test::heard;
 
 TEST(Log, WarningsGoToTheHandlerOrNowhere) {
   WarningHandler before = set_warning_handler(nullptr);

@@ -9,15 +9,13 @@
 
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/log.h"
+#include "tests/runtime/heard.h"
 
 using namespace tenon;
+using test::hear;
+using test::heard;
 
 namespace {
-
-std::vector<std::string> heard;
-void hear(const Warning& w) {
-  heard.push_back(std::string(w.category) + ": " + std::string(w.message));
-}
 
 struct Listening {
   Listening() { heard.clear(); }

@@ -17,7 +17,7 @@ using test::ints;
 
 using Function = std::function<Tensor(const Tensor& sparse, const Tensor& dense)>;
 
-struct Case {
+struct NamedFunction {
   const char* name;
   Function f;
 };
@@ -35,7 +35,7 @@ Tensor another() {
                            tensor({1.5, -0.5, 0.25, 2.}).to(kDouble), {4, 2});
 }
 
-struct SparseGradients : testing::TestWithParam<Case> {};
+struct SparseGradients : testing::TestWithParam<NamedFunction> {};
 
 // Of the values from which a sparse tensor is made.
 TEST_P(SparseGradients, ThroughValues) {
@@ -82,7 +82,7 @@ TEST_P(SparseGradients, HaveTheElementsOfTheLeaf) {
     name, [](const Tensor& s, [[maybe_unused]] const Tensor& d) -> Tensor { return __VA_ARGS__; } \
   }
 
-const Case kLinear[] = {
+const NamedFunction kLinear[] = {
     CASE("mm", s.mm(d.t())),
     CASE("mm_from_the_left", d.t().mm(s)),
     CASE("mm_sparse", s.mm(another())),
@@ -116,7 +116,7 @@ const Case kLinear[] = {
     CASE("to_sparse", (s.to_dense() * d).to_sparse()),
     CASE("clone", s.clone() * d),
 };
-const Case kReductions[] = {
+const NamedFunction kReductions[] = {
     CASE("sum", s.sum() * d.sum()),
     CASE("sum_of_rows", _sparse_sum(s* s, {1}).to_dense() * d.select(1, 0)),
     CASE("sum_of_columns", _sparse_sum(s, {0})),
@@ -132,7 +132,7 @@ const Case kReductions[] = {
     CASE("log_softmax", log_softmax(s, 1) * d),
     CASE("log_softmax_of_columns", log_softmax(s, 0) * d),
 };
-const Case kMoves[] = {
+const NamedFunction kMoves[] = {
     CASE("t", s.t() * d.t()),
     CASE("transpose", s.transpose(0, -1).mm(d)),
     CASE("permute", s.permute({1, 0}) * d.t()),
@@ -149,7 +149,7 @@ const Case kMoves[] = {
     CASE("unsqueeze_last", s.unsqueeze(-1)),
 };
 #define FUNCTION(f) CASE(#f, (s.coalesce() * 0.5).f())
-const Case kFunctions[] = {
+const NamedFunction kFunctions[] = {
     FUNCTION(abs),
     FUNCTION(asin),
     FUNCTION(asinh),

@@ -56,12 +56,12 @@ ScalarType dtype_for(const core::Op& op) {
   return kFloat;
 }
 
-struct Server {
+struct NodeServer {
   std::string by, reason;
   bool missing = false;
 };
 
-Server server_of(const jit::Operator& op, int slot) {
+NodeServer server_of(const jit::Operator& op, int slot) {
   if (!op.op) return {"interpreter", "needs no tensor kernel", false};
   if (op.op->kind == core::OpKind::Composite) return {"composite", "other operators", false};
   for (const core::Candidate& c : core::explain(*op.op, slot, dtype_for(*op.op))) {
@@ -79,7 +79,7 @@ void print_operators(const jit::Module& m, const Device& device) {
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
   std::vector<std::string> missing;
   for (const auto& [name, u] : used) {
-    const Server s = server_of(*u.op, slot);
+    const NodeServer s = server_of(*u.op, slot);
     table.add({name, std::to_string(u.count), s.by, s.reason});
     if (s.missing) missing.push_back(name);
   }

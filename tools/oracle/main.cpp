@@ -105,7 +105,7 @@ struct Options {
   std::string dir, device = "cpu", filter = ".*", staged;
   std::vector<std::string> waivers;
   bool list = false;
-  int processes = 1, seconds = 60, shard = 0, shards = 1;
+  int processes = 1, seconds = 60, shard = 0, shards = 1, every = 1;
 };
 
 // The calls that fallbacks served since the last time.
@@ -124,6 +124,7 @@ void run_file(const std::string& path, int first, const Options& o,
     if (!file.cases().is_array()) return;
     const tenon::core::DeviceId place = place_of(o.device);
     for (int i = first; i < static_cast<int>(file.cases().size()); ++i) {
+      if (i % o.every != 0) continue;
       const json& c = file.cases()[static_cast<std::size_t>(i)];
       std::string id = c.is_object() && c.contains("id") ? c.at("id").get<std::string>() : "?";
       if (!std::regex_search(id, filter)) continue;
@@ -249,6 +250,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", o.seconds, "time for one case");
   app.add_option("--shard", o.shard, "the share of the files to run, counted from 0");
   app.add_option("--shards", o.shards, "number of shares");
+  app.add_option("--every", o.every, "of each file the first case, and every so many after it")
+      ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {
     return run(o);

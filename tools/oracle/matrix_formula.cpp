@@ -147,8 +147,8 @@ Tensor gathered(const Tensor& t, const Tensor& index) {
   return tenon::view_as_complex(tenon::view_as_real(t).gather(-2, parts));
 }
 
-using Formula = void (*)(Factors&);
-constexpr std::pair<const char*, Formula> kFormulas[] = {
+using MatrixFormula = void (*)(Factors&);
+constexpr std::pair<const char*, MatrixFormula> kFormulas[] = {
     {"svd", [](Factors& f) { svd(f, f.out[2]); }},
     {"svd_v", [](Factors& f) { svd(f, adj(f.out[2])); }},
     {"eigh", eigh},
@@ -161,7 +161,7 @@ constexpr std::pair<const char*, Formula> kFormulas[] = {
     {"ldl", ldl},
 };
 
-Formula find_formula(const std::string& name) {
+MatrixFormula find_formula(const std::string& name) {
   for (const auto& [known, formula] : kFormulas)
     if (name == known) return formula;
   return nullptr;

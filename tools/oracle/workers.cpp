@@ -63,7 +63,7 @@ class Pool {
 };
 
 void Pool::run_child(int fd, int resume_file, int resume_item) {
-  for (const Child& c : children_) close(c.fd);
+  for (const Child& c : children_) ::close(c.fd);
   auto begin = [&](int file, int first) {
     write_all(fd, "file\t" + std::to_string(file) + "\n");
     work_.run(file, first, [&](const Line& l) {
@@ -87,10 +87,10 @@ void Pool::start(int resume_file, int resume_item) {
   pid_t pid = fork();
   TENON_CHECK(pid >= 0, Error, "oracle: fork failed");
   if (pid == 0) {
-    close(ends[0]);
+    ::close(ends[0]);
     run_child(ends[1], resume_file, resume_item);
   }
-  close(ends[1]);
+  ::close(ends[1]);
   Child c;
   c.pid = pid;
   c.fd = ends[0];
@@ -116,7 +116,7 @@ void Pool::receive_line(Child& c, const std::string& text) {
 }
 
 void Pool::end_child(std::list<Child>::iterator c) {
-  close(c->fd);
+  ::close(c->fd);
   int status = 0;
   waitpid(c->pid, &status, 0);
   Child gone = *c;

@@ -12,7 +12,7 @@ namespace {
 
 // The same arguments, another name. What torch made a view of may lie otherwise here (the result of
 // attention, for example): then it is copied.
-const std::map<std::string, const char*>& renamed() {
+const std::map<std::string, const char*>& renamed_operators() {
   static const std::map<std::string, const char*> kNames = {
       {"aten::lift_fresh_copy", "aten::clone"},
       {"aten::detach_", "aten::detach"},
@@ -149,7 +149,7 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
   if (full_name.compare(0, 7, "prims::") == 0)
     return rewrite_primitive(full_name.substr(7), inputs);
   if (is_identity(full_name) && !inputs.empty()) return std::vector<Value*>{inputs[0].value};
-  if (const auto it = renamed().find(full_name); it != renamed().end())
+  if (const auto it = renamed_operators().find(full_name); it != renamed_operators().end())
     return call_operator(it->second, inputs);
   if (const std::string view = copied_view(full_name); !view.empty()) {
     const std::vector<Value*> made = call_operator(view, inputs);

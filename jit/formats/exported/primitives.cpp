@@ -10,7 +10,7 @@ namespace tenon::jit::formats {
 namespace {
 
 // The same arguments by place, another name.
-const std::map<std::string, const char*>& renamed() {
+const std::map<std::string, const char*>& renamed_primitives() {
   static const std::map<std::string, const char*> kNames = {
       {"cat", "aten::cat"},
       {"clone", "aten::clone"},
@@ -102,7 +102,7 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite_primitive(const std:
     return constant(IValue());
   };
   if (name == "view_of") return std::vector<Value*>{input_at(inputs, 0, name)};
-  if (const auto it = renamed().find(name); it != renamed().end())
+  if (const auto it = renamed_primitives().find(name); it != renamed_primitives().end())
     return call_operator(it->second, inputs);
   if (is_pointwise(name)) return call_operator("aten::" + name, inputs);
   if (is_pointwise_of_two(name)) return call_operator("aten::" + name + ".Tensor", inputs);

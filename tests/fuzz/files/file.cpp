@@ -130,7 +130,7 @@ std::string list(Random& r, std::size_t n, const std::function<std::string()>& o
   return out + "]";
 }
 
-struct Tensor {
+struct StoredTensor {
   std::string name, dtype;
   std::vector<uint64_t> shape;
   uint64_t begin = 0, end = 0;
@@ -153,14 +153,14 @@ std::string likely_list(Random& r, const std::vector<uint64_t>& numbers) {
   });
 }
 
-std::string name_of(Random& r, const std::vector<Tensor>& tensors) {
+std::string name_of(Random& r, const std::vector<StoredTensor>& tensors) {
   if (tensors.empty() || r.chance(0.05))
     return r.pick<const char*>({"", "0", "a.b", "x", "tenon.storage.0"});
   return r.pick(tensors).name;
 }
 
 // The entry of one name in tenon.tensors.
-std::string extra(Random& r, const std::vector<Tensor>& tensors) {
+std::string extra(Random& r, const std::vector<StoredTensor>& tensors) {
   const std::size_t rank = r.below(r.chance(0.98) ? 4 : 70);
   const auto numbers = [&] {
     return list(r, rank, [&] { return r.chance(0.95) ? small(r) : number(r); });
@@ -243,11 +243,11 @@ std::string damage(File file, Random& r) {
 }
 
 File invent(Random& r) {
-  std::vector<Tensor> tensors;
+  std::vector<StoredTensor> tensors;
   uint64_t at = 0;
   for (uint64_t n = r.below(5); n > 0; --n) {
     const auto& dtype = kDtypes[r.below(std::size(kDtypes))];
-    Tensor t{
+    StoredTensor t{
         r.chance(0.1) ? "tenon.storage.0" : std::to_string(tensors.size()), dtype.name, {}, at, 0};
     uint64_t bytes = dtype.bytes;
     for (uint64_t d = r.below(4); d > 0; --d) {
@@ -273,7 +273,7 @@ File invent(Random& r) {
     out.header +=
         ",\"tenon.archives\":" + quoted(r.pick<const char*>({"[]", "[\"a\"]", "[1]", "{}", "["}));
   out.header += "}";
-  for (const Tensor& t : tensors) {
+  for (const StoredTensor& t : tensors) {
     out.header += ",\"" + t.name + "\":{\"dtype\":\"" + (r.chance(0.99) ? t.dtype : "F8_E4M3") +
                   "\",\"shape\":" + likely_list(r, t.shape) +
                   ",\"data_offsets\":" + likely_list(r, {t.begin, t.end}) + "}";
