@@ -23,4 +23,4 @@ operators='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum
   die "$(cat "$log")"
 tail -n 2 "$log"
 grep -i warning "$log" && die "a kernel compiles with warnings"
-"$build/bin/tenon_oracle" "$root/tests/oracle" --device opencl --waivers "$root/tests/oracle/waivers.csv" -j 2 --shards 8 --shard 3 --seconds 120
+"$build/bin/tenon_oracle" "$root/tests/oracle" --device opencl --waivers "$root/tests/oracle/waivers.csv" -j 2 --shards 8 --shard 3 --every 3 --seconds 120
