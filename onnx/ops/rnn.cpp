@@ -54,9 +54,17 @@ def _keep(old: Tensor, new: Tensor, t: int, lengths: Optional[Tensor]) -> Tensor
   if lengths is None:
     return new
   return torch.where((lengths > t).unsqueeze(1), new, old)
-def _direction(x: Tensor, w: Tensor, r: Tensor, wb: Tensor, rb: Tensor, h: Tensor, c: Tensor, p: Optional[Tensor], lengths: Optional[Tensor], backward: bool, kind: str, f: List[str], alphas: List[float], betas: List[float], clip: float, before_reset: bool, input_forget: bool) -> Tuple[Tensor, Tensor, Tensor]:
-  n = r.size(1)
-  gates = torch.matmul(x, w.t()) + wb
+def _by_weight(x: Tensor, w: Tensor, scale: Optional[Tensor], zero: Optional[Tensor]) -> Tensor:
+  if scale is None:
+    return torch.matmul(x, w.t())
+  shift = torch.zeros([], dtype=torch.int32, device=w.device) if zero is None else zero.to(torch.int32)
+  if w.dtype == torch.uint8:
+    shift = shift - 128
+  q, s, z = DynamicQuantizeLinear(x)
+  return _int_product(q, w, z, shift).to(torch.float32) * (s * scale)
+def _direction(x: Tensor, w: Tensor, r: Tensor, ws: Optional[Tensor], wz: Optional[Tensor], rs: Optional[Tensor], rz: Optional[Tensor], wb: Tensor, rb: Tensor, h: Tensor, c: Tensor, p: Optional[Tensor], lengths: Optional[Tensor], backward: bool, kind: str, f: List[str], alphas: List[float], betas: List[float], clip: float, before_reset: bool, input_forget: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  n = h.size(1)
+  gates = _by_weight(x, w, ws, wz) + wb
   if kind != "gru":
     gates = gates + rb
   steps = x.size(0)
@@ -77,7 +85,7 @@ def _direction(x: Tensor, w: Tensor, r: Tensor, wb: Tensor, rb: Tensor, h: Tenso
       hidden = _activate(_clipped(inner, clip), f[1], alphas[1], betas[1])
       new = (1 - z) * hidden + z * h
     else:
-      all = g + torch.matmul(h, r.t())
+      all = g + _by_weight(h, r, rs, rz)
       i, o, forget, cell = all[:, :n], all[:, n:2 * n], all[:, 2 * n:3 * n], all[:, 3 * n:]
       if p is not None:
         i = i + p[:n] * c
@@ -97,10 +105,10 @@ def _direction(x: Tensor, w: Tensor, r: Tensor, wb: Tensor, rb: Tensor, h: Tenso
     out[t] = y
     h = _keep(h, new, t, lengths)
   return torch.stack(out), h, c
-def _recurrent(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], c0: Optional[Tensor], p: Optional[Tensor], kind: str, activations: List[str], alphas: List[float], betas: List[float], clip: float, direction: str, layout: int, before_reset: int, input_forget: int) -> Tuple[Tensor, Tensor, Tensor]:
+def _recurrent(x: Tensor, w: Tensor, r: Tensor, ws: Optional[Tensor], wz: Optional[Tensor], rs: Optional[Tensor], rz: Optional[Tensor], b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], c0: Optional[Tensor], p: Optional[Tensor], kind: str, activations: List[str], alphas: List[float], betas: List[float], clip: float, direction: str, layout: int, before_reset: int, input_forget: int) -> Tuple[Tensor, Tensor, Tensor]:
   if layout == 1:
     x = x.transpose(0, 1)
-  n = r.size(2)
+  n = r.size(2) if ws is None else r.size(1)
   dirs = w.size(0)
   each = 3 if kind == "lstm" else (2 if kind == "gru" else 1)
   ys: List[Tensor] = []
@@ -126,11 +134,12 @@ def _recurrent(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Op
       h = h0.select(1, d) if layout == 1 else h0[d]
     if c0 is not None:
       c = c0.select(1, d) if layout == 1 else c0[d]
-    wb = torch.zeros([w.size(1)], dtype=x.dtype, device=x.device)
+    rows = w.size(1) if ws is None else w.size(2)
+    wb = torch.zeros([rows], dtype=x.dtype, device=x.device)
     rb = wb
     if b is not None:
-      wb, rb = b[d, :w.size(1)], b[d, w.size(1):]
-    y, h, c = _direction(x, w[d], r[d], wb, rb, h, c, None if p is None else p[d], lengths, direction == "reverse" or d == 1, kind, f, fa, fb, clip, before_reset != 0, input_forget != 0)
+      wb, rb = b[d, :rows], b[d, rows:]
+    y, h, c = _direction(x, w[d], r[d], None if ws is None else ws[d], None if wz is None else wz[d], None if rs is None else rs[d], None if rz is None else rz[d], wb, rb, h, c, None if p is None else p[d], lengths, direction == "reverse" or d == 1, kind, f, fa, fb, clip, before_reset != 0, input_forget != 0)
     ys.append(y)
     hs.append(h)
     cs.append(c)
@@ -138,13 +147,15 @@ def _recurrent(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Op
     return torch.stack(ys, 2).transpose(0, 1), torch.stack(hs, 1), torch.stack(cs, 1)
   return torch.stack(ys, 1), torch.stack(hs), torch.stack(cs)
 def RNN(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], *, activation_alpha: List[float] = [], activation_beta: List[float] = [], activations: List[str] = [], clip: float = 0.0, direction: str = "forward", hidden_size: int = 0, layout: int = 0, output_sequence: int = 0) -> Tuple[Tensor, Tensor]:
-  y, h, c = _recurrent(x, w, r, b, lengths, h0, None, None, "rnn", activations, activation_alpha, activation_beta, clip, direction, layout, 0, 0)
+  y, h, c = _recurrent(x, w, r, None, None, None, None, b, lengths, h0, None, None, "rnn", activations, activation_alpha, activation_beta, clip, direction, layout, 0, 0)
   return y, h
 def GRU(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], *, activation_alpha: List[float] = [], activation_beta: List[float] = [], activations: List[str] = [], clip: float = 0.0, direction: str = "forward", hidden_size: int = 0, layout: int = 0, linear_before_reset: int = 0, output_sequence: int = 0) -> Tuple[Tensor, Tensor]:
-  y, h, c = _recurrent(x, w, r, b, lengths, h0, None, None, "gru", activations, activation_alpha, activation_beta, clip, direction, layout, linear_before_reset, 0)
+  y, h, c = _recurrent(x, w, r, None, None, None, None, b, lengths, h0, None, None, "gru", activations, activation_alpha, activation_beta, clip, direction, layout, linear_before_reset, 0)
   return y, h
 def LSTM(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], c0: Optional[Tensor], p: Optional[Tensor], *, activation_alpha: List[float] = [], activation_beta: List[float] = [], activations: List[str] = [], clip: float = 0.0, direction: str = "forward", hidden_size: int = 0, input_forget: int = 0, layout: int = 0, output_sequence: int = 0) -> Tuple[Tensor, Tensor, Tensor]:
-  return _recurrent(x, w, r, b, lengths, h0, c0, p, "lstm", activations, activation_alpha, activation_beta, clip, direction, layout, 0, input_forget)
+  return _recurrent(x, w, r, None, None, None, None, b, lengths, h0, c0, p, "lstm", activations, activation_alpha, activation_beta, clip, direction, layout, 0, input_forget)
+def DynamicQuantizeLSTM(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Optional[Tensor], h0: Optional[Tensor], c0: Optional[Tensor], p: Optional[Tensor], w_scale: Tensor, w_zero: Optional[Tensor], r_scale: Tensor, r_zero: Optional[Tensor], *, activation_alpha: List[float] = [], activation_beta: List[float] = [], activations: List[str] = [], clip: float = 0.0, direction: str = "forward", hidden_size: int = 0, input_forget: int = 0) -> Tuple[Tensor, Tensor, Tensor]:
+  return _recurrent(x, w, r, w_scale, w_zero, r_scale, r_zero, b, lengths, h0, c0, p, "lstm", activations, activation_alpha, activation_beta, clip, direction, 0, 0, input_forget)
 def _order(w: Tensor, n: int, gates: List[int]) -> Tensor:
   return torch.cat([w[g * n:g * n + n] for g in gates])
 def _states(x: Tensor, h: Optional[Tensor], dirs: int, n: int) -> Tensor:
@@ -215,6 +226,8 @@ const Entry kRecurrent[] = {
     {"LSTM", 7, 0, Gives::Same, nullptr, translate_rnn},
 };
 const Entries kRegistered("", kRecurrent, std::size(kRecurrent));
+const Entry kQuantized[] = {{"DynamicQuantizeLSTM", 1, 0, Gives::Same}};
+const Entries kContrib("com.microsoft", kQuantized, std::size(kQuantized));
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -8,6 +8,7 @@
 
 #include "tenon/autograd.h"
 #include "tenon/jit.h"
+#include "tenon/jit/freeze.h"
 #include "tenon/onnx.h"
 #include "tenon/ops.h"
 #include "tenon/optim.h"
@@ -90,6 +91,22 @@ TEST(OnnxModel, GradientsAreThoseOfTorch) {
   m.forward({expected.read("x")}).toTensor().square().sum().backward();
   for (const auto& p : m.named_parameters())
     EXPECT_TRUE(allclose(p.value.grad(), expected.read("grad." + p.name), 1e-3, 1e-4)) << p.name;
+}
+
+// data/make_dynamic_lstm.py made them.
+TEST(OnnxModel, DynamicallyQuantizedLstmsComputeAsInOnnxRuntime) {
+  for (const char* name : {"lstm_int8", "lstm_uint8"}) {
+    SCOPED_TRACE(name);
+    Expected expected(name);
+    const jit::Module m = jit::load(path_of(std::string(name) + ".onnx"));
+    for (const jit::Module& each : {m, jit::optimize_for_inference(jit::freeze(m))}) {
+      const IValue out = each.forward({expected.read("x")});
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_TRUE(allclose(out.toTupleRef().items.at(i).toTensor(),
+                             expected.read(std::string(1, "yhc"[i])), 1e-5, 1e-6))
+            << "yhc"[i];
+    }
+  }
 }
 
 }  // namespace
