@@ -14,8 +14,8 @@ namespace {
 constexpr double kMap = 620, kMatrix = 560;  // sides of the two squares
 constexpr double kLeft = 30, kTop = 100;     // of the map
 constexpr double kLegend = 190;              // wide, between the two
-constexpr double kNameSpace = 110;           // left of the matrix and under it
-constexpr double kMatrixLeft = kLeft + kMap + kLegend + kNameSpace;
+constexpr double kNamesWidth = 110;          // left of the matrix and under it
+constexpr double kMatrixLeft = kLeft + kMap + kLegend + kNamesWidth;
 constexpr double kWidth = kMatrixLeft + kMatrix + 30, kHeight = kTop + kMap + 60;
 constexpr std::size_t kMaxRows = 20;   // sections in the matrix
 constexpr std::size_t kMaxShown = 24;  // letters of a name

@@ -41,11 +41,11 @@ std::unique_ptr<FunctionPostHook> post(F f) {
   return std::make_unique<Post<F>>(std::move(f));
 }
 
-Tensor hooked(double value) { return full({2}, value).requires_grad_(); }
+Tensor leaf_of_two(double value) { return full({2}, value).requires_grad_(); }
 float first(const Tensor& t) { return t.reshape({-1}).select(0, 0).item<float>(); }
 
 TEST(Hooks, OfATensorReplaceItsGradientUntilTheyAreRemoved) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   Tensor y = x * 2;
   const unsigned doubles = y.register_hook([](const Tensor& g) { return g * 2; });
   int seen = 0;
@@ -62,7 +62,7 @@ TEST(Hooks, OfATensorReplaceItsGradientUntilTheyAreRemoved) {
 }
 
 TEST(Hooks, MayRemoveThemselvesAndAddOthersWhileTheyRun) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   const Tensor y = x * 2;
   int once = 0, later = 0;
   unsigned pos = 0;
@@ -78,7 +78,7 @@ TEST(Hooks, MayRemoveThemselvesAndAddOthersWhileTheyRun) {
 }
 
 TEST(Hooks, OfATensorMustKeepShapeAndType) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   const auto message = [&](const Tensor& replacement) {
     const Tensor y = x * 2;
     y.register_hook([&](const Tensor&) { return replacement; });
@@ -89,7 +89,7 @@ TEST(Hooks, OfATensorMustKeepShapeAndType) {
 }
 
 TEST(Hooks, ThatThrowEndThePass) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   const Tensor y = x * 2;
   y.register_hook([](const Tensor&) { throw std::runtime_error("of the program"); });
   EXPECT_THROW(y.sum().backward(), std::runtime_error);
@@ -97,7 +97,7 @@ TEST(Hooks, ThatThrowEndThePass) {
 }
 
 TEST(Hooks, OfANodeRunBeforeAndAfterIt) {
-  const Tensor a = hooked(2), b = hooked(5);
+  const Tensor a = leaf_of_two(2), b = leaf_of_two(5);
   const Tensor y = a * b;
   std::vector<std::string> order;
   const auto node = y.grad_fn();
@@ -121,7 +121,7 @@ TEST(Hooks, OfANodeRunBeforeAndAfterIt) {
 }
 
 TEST(Hooks, OfANodeAreTakenAwayByTheirKey) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   const Tensor y = x * 2;
   int calls = 0;
   const auto count = [&](const variable_list& g) {
@@ -142,7 +142,7 @@ TEST(Hooks, OfANodeAreTakenAwayByTheirKey) {
 }
 
 TEST(Hooks, OfANodeMustReturnWhatTheyGot) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   const auto with = [&](auto add) {
     const Tensor y = x * 2;
     add(*y.grad_fn());
@@ -165,7 +165,7 @@ TEST(Hooks, OfANodeMustReturnWhatTheyGot) {
 }
 
 TEST(Hooks, OfTheNodeOfALeafOutliveIt) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   int calls = 0;
   autograd::impl::grad_accumulator(x)->add_post_hook(
       post([&](const variable_list& computed, const variable_list& given) {
@@ -180,7 +180,7 @@ TEST(Hooks, OfTheNodeOfALeafOutliveIt) {
 }
 
 TEST(Hooks, AfterTheGradientOfALeafSeeIt) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   std::vector<float> seen;
   const unsigned pos = x.register_post_accumulate_grad_hook(
       [&](const Tensor& t) { seen.push_back(first(t.grad())); });
@@ -196,7 +196,7 @@ TEST(Hooks, AfterTheGradientOfALeafSeeIt) {
 
 // What such hooks are for: the optimizer's step as the gradients come, which then go.
 TEST(Hooks, AfterTheGradientOfALeafMayTakeAStep) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   x.register_post_accumulate_grad_hook([](const Tensor& t) {
     const NoGradGuard no_grad;
     t.sub_(t.grad(), 0.5);
@@ -217,7 +217,7 @@ struct CountLeaf final : autograd::PostAccumulateGradHook {
 };
 
 TEST(Hooks, AfterTheGradientAreReplacedByLibtorchsName) {
-  const Tensor x = hooked(1);
+  const Tensor x = leaf_of_two(1);
   int others = 0, calls = 0;
   x.register_post_accumulate_grad_hook([&](const Tensor&) { ++others; });
   autograd::impl::set_post_acc_grad_hooks(x, std::make_unique<CountLeaf>(calls));
@@ -229,7 +229,7 @@ TEST(Hooks, AfterTheGradientAreReplacedByLibtorchsName) {
 }
 
 TEST(Hooks, AfterTheGradientAreForLeavesAlone) {
-  const Tensor x = hooked(1), y = x * 2;
+  const Tensor x = leaf_of_two(1), y = x * 2;
   expect_words(text_of([&] { y.register_post_accumulate_grad_hook([](const Tensor&) {}); }),
                {"register_post_accumulate_grad_hook", "a leaf"});
   expect_words(text_of([&] { ones({2}).register_post_accumulate_grad_hook([](const Tensor&) {}); }),

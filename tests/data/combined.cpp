@@ -26,8 +26,8 @@ using Indices = std::vector<std::size_t>;
 
 namespace {
 
-struct Count : datasets::Dataset<Count, int> {
-  Count(int first, std::size_t n) : first(first), n(n) {}
+struct ConsecutiveNumbers : datasets::Dataset<ConsecutiveNumbers, int> {
+  ConsecutiveNumbers(int first, std::size_t n) : first(first), n(n) {}
   int get(std::size_t i) override { return first + static_cast<int>(i); }
   std::optional<std::size_t> size() const override { return n; }
   int first;
@@ -50,10 +50,11 @@ std::vector<int> all_items(D& dataset) {
 }
 
 TEST(Subset, PicksAndChecksIndices) {
-  Subset<Count> some(Count(10, 5), {4, 0, 4});
+  Subset<ConsecutiveNumbers> some(ConsecutiveNumbers(10, 5), {4, 0, 4});
   EXPECT_EQ(all_items(some), (std::vector<int>{14, 10, 14}));
   EXPECT_TEXT(some.get_batch(Indices{3}), "index 3 is out of range for a subset of 3");
-  EXPECT_TEXT(Subset<Count>(Count(0, 5), {5}), "index 5 is out of range for a dataset of 5");
+  EXPECT_TEXT(Subset<ConsecutiveNumbers>(ConsecutiveNumbers(0, 5), {5}),
+              "index 5 is out of range for a dataset of 5");
 }
 
 TEST(Subset, OfAMappedDatasetInALoader) {
@@ -67,7 +68,7 @@ TEST(Subset, OfAMappedDatasetInALoader) {
 }
 
 TEST(RandomSplit, PartsWithoutOverlap) {
-  auto parts = random_split(Count(0, 10), Indices{3, 0, 7});
+  auto parts = random_split(ConsecutiveNumbers(0, 10), Indices{3, 0, 7});
   std::vector<int> together;
   for (auto& p : parts) {
     const auto items = all_items(p);
@@ -78,32 +79,35 @@ TEST(RandomSplit, PartsWithoutOverlap) {
   std::vector<int> expected(10);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(together, expected);
-  auto a = random_split(Count(0, 10), Indices{5, 5}, make_generator(kCPU, 7));
-  auto b = random_split(Count(0, 10), Indices{5, 5}, make_generator(kCPU, 7));
+  auto a = random_split(ConsecutiveNumbers(0, 10), Indices{5, 5}, make_generator(kCPU, 7));
+  auto b = random_split(ConsecutiveNumbers(0, 10), Indices{5, 5}, make_generator(kCPU, 7));
   EXPECT_EQ(a[0].indices(), b[0].indices());
 }
 
 TEST(RandomSplit, Shares) {
-  auto parts = random_split(Count(0, 10), std::vector<double>{0.33, 0.33, 0.34});
+  auto parts = random_split(ConsecutiveNumbers(0, 10), std::vector<double>{0.33, 0.33, 0.34});
   EXPECT_EQ(*parts[0].size() + *parts[1].size() + *parts[2].size(), 10u);
   EXPECT_EQ(*parts[0].size(), 4u);  // the first gets what rounding leaves
-  EXPECT_TEXT(random_split(Count(0, 10), Indices{3, 6}), "add up to 9, but the dataset has 10");
-  EXPECT_TEXT(random_split(Count(0, 10), std::vector<double>{0.5, 0.4}), "add up to 1");
+  EXPECT_TEXT(random_split(ConsecutiveNumbers(0, 10), Indices{3, 6}),
+              "add up to 9, but the dataset has 10");
+  EXPECT_TEXT(random_split(ConsecutiveNumbers(0, 10), std::vector<double>{0.5, 0.4}),
+              "add up to 1");
   EXPECT_TEXT(random_split(Endless(), Indices{3}), "knows its size");
 }
 
 TEST(ConcatDataset, MapsIndicesAtTheBorders) {
-  auto joined = Count(10, 3) + Squares() + Count(50, 2);
+  auto joined = ConsecutiveNumbers(10, 3) + Squares() + ConsecutiveNumbers(50, 2);
   EXPECT_EQ(*joined.size(), 8u);
   EXPECT_EQ(all_items(joined), (std::vector<int>{10, 11, 12, 0, 1, 4, 50, 51}));
   EXPECT_EQ(joined.get_batch(Indices{6, 2, 3, 5, 0}), (std::vector<int>{50, 12, 0, 4, 10}));
   auto copy = joined;
   EXPECT_EQ(all_items(copy), all_items(joined));
-  ConcatDataset<int> list(std::vector<Count>{Count(0, 2), Count(5, 0), Count(7, 1)});
+  ConcatDataset<int> list(std::vector<ConsecutiveNumbers>{
+      ConsecutiveNumbers(0, 2), ConsecutiveNumbers(5, 0), ConsecutiveNumbers(7, 1)});
   EXPECT_EQ(all_items(list), (std::vector<int>{0, 1, 7}));
   EXPECT_EQ(list.cumulative_sizes(), (Indices{2, 2, 3}));
   EXPECT_TEXT(list.get_batch(Indices{3}), "index 3 is out of range for 3");
-  EXPECT_TEXT(ConcatDataset<int>(std::vector<Count>{}), "at least one dataset");
+  EXPECT_TEXT(ConcatDataset<int>(std::vector<ConsecutiveNumbers>{}), "at least one dataset");
   EXPECT_TEXT(Endless() + Squares(), "knows its size");
 }
 
@@ -153,14 +157,14 @@ TEST(Samplers, BatchSampler) {
   while (auto b = keeps.next()) sizes.push_back(b->size());
   while (auto b = drops.next()) sizes.push_back(b->size());
   EXPECT_EQ(sizes, (Indices{4, 4, 2, 4, 4}));
-  auto loader = make_data_loader(Count(0, 10), samplers::BatchSampler<S>(S(10), 4),
+  auto loader = make_data_loader(ConsecutiveNumbers(0, 10), samplers::BatchSampler<S>(S(10), 4),
                                  DataLoaderOptions().workers(2));
   sizes.clear();
   for (auto& b : *loader) sizes.push_back(b.size());
   EXPECT_EQ(sizes, (Indices{4, 4, 2}));
-  EXPECT_TEXT(
-      make_data_loader(Count(0, 10), samplers::BatchSampler<S>(S(10), 4), DataLoaderOptions(2)),
-      "excludes the options batch_size and drop_last");
+  EXPECT_TEXT(make_data_loader(ConsecutiveNumbers(0, 10), samplers::BatchSampler<S>(S(10), 4),
+                               DataLoaderOptions(2)),
+              "excludes the options batch_size and drop_last");
   EXPECT_TEXT(samplers::BatchSampler<S>(S(1), 0), "must be positive");
 }
 

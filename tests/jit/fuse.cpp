@@ -16,9 +16,9 @@ namespace tenon::jit {
 namespace {
 
 // Counts kernels of loop programs while it lives.
-class ProgramCounter {
+class LoopProgramCounter {
  public:
-  ProgramCounter() {
+  LoopProgramCounter() {
     count() = 0;
     core::set_kernel_observer(
         [](void*, const core::Op& op, core::DeviceSlot, int64_t, int64_t) {
@@ -26,7 +26,7 @@ class ProgramCounter {
         },
         nullptr);
   }
-  ~ProgramCounter() { core::set_kernel_observer(nullptr, nullptr); }
+  ~LoopProgramCounter() { core::set_kernel_observer(nullptr, nullptr); }
   static int programs() { return count(); }
 
  private:
@@ -48,9 +48,9 @@ void expect_fused(const std::string& text, const std::vector<IValue>& inputs, in
                   double tolerance = 2e-6) {
   const auto unit = compile(text);
   const std::vector<Tensor> plain = tensors(unit->run_method("f", inputs));
-  const ProgramCounter counter;
+  const LoopProgramCounter counter;
   const std::vector<Tensor> fused = tensors(unit->run_method("f", inputs));
-  EXPECT_EQ(ProgramCounter::programs(), programs) << text;
+  EXPECT_EQ(LoopProgramCounter::programs(), programs) << text;
   ASSERT_EQ(plain.size(), fused.size());
   for (std::size_t i = 0; i < plain.size(); ++i) {
     EXPECT_EQ(fused[i].scalar_type(), plain[i].scalar_type()) << text;
@@ -172,10 +172,10 @@ TEST_F(JitFuse, OneProgramServesAllSizesOfAKind) {
   for (const int64_t n : {520, 477, 601}) {
     x = randn({n, 513});
     y = randn({n, 513});
-    const ProgramCounter counter;
+    const LoopProgramCounter counter;
     const Tensor out = unit->run_method("f", x, y, b, 0.5, 1).toTensor();
     EXPECT_TRUE(out.allclose((x + b).tanh() * y, 1e-6, 1e-6));
-    EXPECT_EQ(ProgramCounter::programs(), n == 520 ? 0 : 1);
+    EXPECT_EQ(LoopProgramCounter::programs(), n == 520 ? 0 : 1);
   }
   EXPECT_THROW((void)unit->run_method("f", x, randn({5, 513}), b, 0.5, 1), Error);
 }
@@ -184,18 +184,18 @@ TEST_F(JitFuse, GradientsAreThoseOfTheOperators) {
   const auto unit = compile(of("(x * y).tanh() + b"));
   x.requires_grad_();
   for (int i = 0; i < 3; ++i) {
-    const ProgramCounter counter;
+    const LoopProgramCounter counter;
     const Tensor out = unit->run_method("f", x, y, b, 0.5, 1).toTensor();
     const Tensor g = autograd::grad({out.sum()}, {x})[0];
     const Tensor t = (x * y).tanh();
     EXPECT_TRUE(g.allclose((1 - t * t) * y, 1e-5, 1e-5));
-    EXPECT_EQ(ProgramCounter::programs(), 0);
+    EXPECT_EQ(LoopProgramCounter::programs(), 0);
   }
   const NoGradGuard no_grad;
   (void)unit->run_method("f", x, y, b, 0.5, 1);
-  const ProgramCounter counter;
+  const LoopProgramCounter counter;
   EXPECT_FALSE(unit->run_method("f", x, y, b, 0.5, 1).toTensor().requires_grad());
-  EXPECT_EQ(ProgramCounter::programs(), 1);
+  EXPECT_EQ(LoopProgramCounter::programs(), 1);
 }
 
 TEST_F(JitFuse, LargeResultsGoPastTheCaches) {

@@ -45,13 +45,13 @@ TEST(OddNumbers, StepsBeyondAnyCountAreRefused) { EXPECT_THROW(range(0, 1e30, 1e
 
 namespace {
 
-struct OddNumber {
+struct NamedCall {
   const char* what;
   Tensor (*call)(const Tensor& x, const Scalar& s);
 };
 
 // Where a number becomes an element, it must be one that the dtype holds.
-const OddNumber kElements[] = {
+const NamedCall kElements[] = {
     {"full", [](const Tensor& x, const Scalar& s) { return full({2}, s, x.options()); }},
     {"full_like", [](const Tensor& x, const Scalar& s) { return full_like(x, s); }},
     {"fill_", [](const Tensor& x, const Scalar& s) { return x.clone().fill_(s); }},
@@ -85,7 +85,7 @@ TEST(OddNumbers, ElementsThatTheDtypeCannotHoldAreRefused) {
       {kHalf, {65505, 1e10}},
       {kFloat, {1e39, -1e300}},
   };
-  for (const OddNumber& c : kElements) {
+  for (const NamedCall& c : kElements) {
     for (const auto& [dtype, numbers] : refused) {
       const Tensor x = ones({2}, dtype);
       for (const Scalar& s : numbers) {
@@ -98,7 +98,7 @@ TEST(OddNumbers, ElementsThatTheDtypeCannotHoldAreRefused) {
 }
 
 TEST(OddNumbers, ElementsThatItHoldsAreTaken) {
-  for (const OddNumber& c : kElements) {
+  for (const NamedCall& c : kElements) {
     EXPECT_EQ(c.call(ones({2}, kByte), -1)[0].item<int>(), 255) << c.what;
     EXPECT_EQ(c.call(ones({2}, kInt), 2.75)[0].item<int>(), 2) << c.what;
     EXPECT_EQ(c.call(ones({2}, kHalf), 65504)[0].item<double>(), 65504) << c.what;

@@ -95,15 +95,15 @@ struct Parts {
   }
 };
 
-struct Damaged {
+struct DamagedFile {
   const char* name;
   void (*damage)(Parts&);
   const char* reason;
 };
 
-void expect_all_refused(std::initializer_list<Damaged> cases) {
+void expect_all_refused(std::initializer_list<DamagedFile> cases) {
   Folder f;
-  for (const Damaged& c : cases) {
+  for (const DamagedFile& c : cases) {
     SCOPED_TRACE(c.name);
     Parts parts;
     ASSERT_NO_THROW(c.damage(parts));

@@ -17,12 +17,12 @@ constexpr int64_t kOldestSchema = 5, kNewestSchema = 8;  // major versions
 constexpr std::size_t kMaxNesting = 128;                 // of modules
 
 // A module that is being put together.
-struct Part {
-  explicit Part(ClassTypePtr c) : cls(std::move(c)) {}
+struct PartialModule {
+  explicit PartialModule(ClassTypePtr c) : cls(std::move(c)) {}
   ClassTypePtr cls;
   std::vector<std::pair<std::string, IValue>> tensors;
   std::vector<std::string> order;  // of modules
-  std::map<std::string, std::unique_ptr<Part>> modules;
+  std::map<std::string, std::unique_ptr<PartialModule>> modules;
 };
 
 class ExportedReader {
@@ -39,9 +39,9 @@ class ExportedReader {
   static void check_version(const Json& program);
   void read_kinds(const Json& program);
   void name_kinds_of_shared(const std::vector<NamedWeight>& weights);
-  Part& part_of(Part& top, const std::string& dotted);
-  void add_weight(Part& top, const NamedWeight& w);
-  core::Ref<ivalue::Object> make(Part& p);
+  PartialModule& part_of(PartialModule& top, const std::string& dotted);
+  void add_weight(PartialModule& top, const NamedWeight& w);
+  core::Ref<ivalue::Object> make(PartialModule& p);
   void keep(const std::string& entry, const std::vector<NamedWeight>& weights,
             const ClassType& cls);
   Device place(const std::string& name) const;
@@ -122,16 +122,16 @@ void ExportedReader::name_kinds_of_shared(const std::vector<NamedWeight>& weight
 }
 
 // The module that has the attribute.
-Part& ExportedReader::part_of(Part& top, const std::string& dotted) {
-  Part* at = &top;
+PartialModule& ExportedReader::part_of(PartialModule& top, const std::string& dotted) {
+  PartialModule* at = &top;
   std::size_t begin = 0, depth = 0;
   for (std::size_t dot; (dot = dotted.find('.', begin)) != std::string::npos; begin = dot + 1) {
     const std::string name = dotted.substr(begin, dot - begin);
     TENON_CHECK(!name.empty() && ++depth <= kMaxNesting, ValueError, "'", dotted.substr(0, 200),
                 "' is not a name of a parameter");
-    std::unique_ptr<Part>& next = at->modules[name];
+    std::unique_ptr<PartialModule>& next = at->modules[name];
     if (!next) {
-      next = std::make_unique<Part>(ClassType::make(at->cls->name() + "." + name, true));
+      next = std::make_unique<PartialModule>(ClassType::make(at->cls->name() + "." + name, true));
       unit_->add_type(next->cls);
       at->order.push_back(name);
     }
@@ -140,8 +140,8 @@ Part& ExportedReader::part_of(Part& top, const std::string& dotted) {
   return *at;
 }
 
-void ExportedReader::add_weight(Part& top, const NamedWeight& w) {
-  Part& p = part_of(top, w.name);
+void ExportedReader::add_weight(PartialModule& top, const NamedWeight& w) {
+  PartialModule& p = part_of(top, w.name);
   const std::string name = w.name.substr(w.name.rfind('.') + 1);
   TENON_CHECK(!name.empty() && !p.cls->find_attribute(name), ValueError, "'", w.name.substr(0, 200),
               "' is there twice, or no name");
@@ -151,7 +151,7 @@ void ExportedReader::add_weight(Part& top, const NamedWeight& w) {
   p.tensors.emplace_back(name, w.value);
 }
 
-core::Ref<ivalue::Object> ExportedReader::make(Part& p) {
+core::Ref<ivalue::Object> ExportedReader::make(PartialModule& p) {
   std::vector<core::Ref<ivalue::Object>> parts;
   for (const std::string& name : p.order) {
     TENON_CHECK(!p.cls->find_attribute(name), ValueError, "'", name,
@@ -211,7 +211,7 @@ Module ExportedReader::read() {
     read_kinds(j);
     return j;
   });
-  Part top(ClassType::make("__torch__.ExportedProgram", true));
+  PartialModule top(ClassType::make("__torch__.ExportedProgram", true));
   unit_->add_type(top.cls);
   try {
     std::vector<NamedWeight> weights = ExportedWeights(zip_, name_, device_).read();

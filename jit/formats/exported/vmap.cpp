@@ -54,13 +54,13 @@ const std::string& only_output(const Json& node) {
 
 // Nodes, or a region in the region, and whether they differ between the elements of the batch. What
 // does not is computed once, before the loop: torch lets other nodes use it.
-struct Stretch {
+struct Part {
   std::size_t from, to;
   bool in_loop;
 };
-std::vector<Stretch> parts_of(const Json& nodes, std::size_t from, std::size_t to, bool draws) {
+std::vector<Part> parts_of(const Json& nodes, std::size_t from, std::size_t to, bool draws) {
   Names elements;
-  std::vector<Stretch> out;
+  std::vector<Part> out;
   while (from < to) {
     const std::size_t after = begins(nodes[from]) ? end_of_region(nodes, from, to) : from + 1;
     const std::string_view call = vmap_call(nodes[from]);
@@ -103,9 +103,9 @@ std::size_t ExportedBuilder::add_vmap(const Json& nodes, std::size_t from, std::
   const bool different = draws && draws->isString() && draws->toStringRef() == "different";
   std::vector<Value*> lists;  // of the elements of each result
   std::vector<const Json*> results;
-  const std::vector<Stretch> parts = parts_of(nodes, from + 1, next - 1, different);
+  const std::vector<Part> parts = parts_of(nodes, from + 1, next - 1, different);
   ++depth_;
-  for (const Stretch& p : parts) {
+  for (const Part& p : parts) {
     if (!p.in_loop) add_nodes(nodes, p.from, p.to, s);
     if (vmap_call(nodes[p.from]) != "_remove_batch_dim") continue;
     results.push_back(&nodes[p.from]);
@@ -118,7 +118,7 @@ std::size_t ExportedBuilder::add_vmap(const Json& nodes, std::size_t from, std::
     const Graph::InsertPoint there(*graph_, block);
     Scope inside = s;
     std::size_t given = 0;
-    for (const Stretch& p : parts) {
+    for (const Part& p : parts) {
       const std::string_view call = vmap_call(nodes[p.from]);
       const auto input = [&](std::size_t i) {
         return argument(vmap_argument(nodes[p.from], i), inside);
