@@ -23,8 +23,10 @@ enum class Rule : uint8_t {
   Moves,    // the integers, whatever they mean
   Ordered,  // picks among them, or repeats them
   Units,    // computed in units of the scale, without zero point, and rounded
-  Real,     // of the real numbers, quantized as the argument is
-  Asks,     // the same, the result is an ordinary tensor
+  Mean,     // the same, but where its zero point is added, see means()
+  Leaky,
+  Real,  // of the real numbers, quantized as the argument is
+  Asks,  // the same, the result is an ordinary tensor
   Copy,
   Fill,
   Join,
@@ -73,17 +75,17 @@ const Rule* rule_of(const core::Op& op) {
       {"sort", Rule::Ordered},
       {"sort.stable", Rule::Ordered},
       {"topk", Rule::Ordered},
-      {"avg_pool2d", Rule::Units},
+      {"avg_pool2d", Rule::Mean},
       {"avg_pool3d", Rule::Units},
-      {"_adaptive_avg_pool2d", Rule::Units},
-      {"_adaptive_avg_pool3d", Rule::Units},
+      {"_adaptive_avg_pool2d", Rule::Mean},
+      {"_adaptive_avg_pool3d", Rule::Mean},
       {"mean", Rule::Real},
       {"mean.dim", Rule::Real},
       {"upsample_linear1d", Rule::Units},
       {"upsample_bilinear2d", Rule::Units},
       {"upsample_trilinear3d", Rule::Units},
       {"upsample_bicubic2d", Rule::Units},
-      {"leaky_relu", Rule::Units},
+      {"leaky_relu", Rule::Leaky},
       {"clamp", Rule::Real},
       {"clamp_min", Rule::Real},
       {"clamp_max", Rule::Real},
@@ -217,12 +219,40 @@ Results in_units(const Call& c) {
   return r;
 }
 
+// In torch the zero point is added before a mean is rounded, except where channels are last. It
+// decides for the means in the middle between two integers, of which the even one is taken.
+Results means(const Call& c) {
+  const Tensor integers = integers_of(c.first);
+  const bool images = integers.dim() == 4, volumes = integers.dim() == 5;
+  if (images && integers.is_contiguous(MemoryFormat::ChannelsLast)) return in_units(c);
+  if (volumes && integers.is_contiguous(MemoryFormat::ChannelsLast3d)) return in_units(c);
+  Results r = Arguments(c.op, c.in, shifted).call();
+  const Quantizer without_zero(c.by->dtype, c.by->scale, 0);
+  r[0] = wrap(from_shifted(r[0] + c.by->zero, without_zero), c.by);
+  return r;
+}
+
 Tensor real_of(const Tensor& t) { return dequantize(t); }
 
 Results real(const Call& c, const core::Ref<Quantizer>& by) {
   Results r = Arguments(c.op, c.in, real_of).call();
   r[0] = wrap(quantize(r[0], *by), by);
   return r;
+}
+
+// A slope of 0.1 or 0.2 has the middle between two integers in every tenth or fifth of them, where
+// the rounding before decides: torch's is that of fma(integer, scale, -(scale * zero_point)).
+Results leaky(const Call& c) {
+  if (c.by->dtype == kQInt32) return in_units(c);
+  const Range r = range_of(c.by->dtype, c.op.name);
+  const auto scale = static_cast<float>(c.by->scale);
+  const float of_zero = scale * static_cast<float>(c.by->zero);
+  const TensorOptions options = TensorOptions(c.first.device()).dtype(kDouble);
+  const Tensor all = (arange(r.low, r.high + 1, options) * static_cast<double>(scale) -
+                      static_cast<double>(of_zero))
+                         .to(kFloat);
+  const Results reals = Arguments(c.op, c.in, [&](const Tensor&) { return all; }).call();
+  return {wrap(tenon::_byte_table(integers_of(c.first), quantize(reals[0], *c.by)), c.by)};
 }
 
 // Tensors of other scales or zero points are quantized as the first one is.
@@ -259,6 +289,10 @@ Results results_of(const Call& c, Rule rule) {
       return ordered(c);
     case Rule::Units:
       return in_units(c);
+    case Rule::Mean:
+      return means(c);
+    case Rule::Leaky:
+      return leaky(c);
     case Rule::Real:
       return real(c, c.by);
     case Rule::Asks:

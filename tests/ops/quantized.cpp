@@ -75,6 +75,40 @@ TEST(Quantized, OperatorsKeepScaleAndZeroPoint) {
   EXPECT_EQ(integers(q.permute({2, 0, 1})[3]), (Integers{0, 1, 6, 11, 16, 21}));
 }
 
+// Means of 1.5 and 2.5, with an odd zero point: what is rounded to even depends on the layout.
+TEST(Quantized, MeansInTheMiddleAreRoundedAsInTheirLayout) {
+  const Integers with_zero{2, 2}, without{1, 3};
+  const Tensor x = tensor({0, 1, 2, 3, 1, 2, 3, 4}, kByte);
+  const auto quantized = [](const Tensor& t) {
+    return _make_per_tensor_quantized_tensor(t, 0.1, 7);
+  };
+  const Tensor images = x.view({1, 2, 2, 2}), volumes = x.view({1, 2, 1, 2, 2});
+  const Tensor q = quantized(images);
+  const Tensor last = quantized(images.contiguous(MemoryFormat::ChannelsLast));
+  EXPECT_EQ(integers(avg_pool2d(q, {2, 2})), with_zero);
+  EXPECT_EQ(integers(adaptive_avg_pool2d(q, {1, 1})), with_zero);
+  EXPECT_EQ(integers(avg_pool2d(q[0], {2, 2})), with_zero);
+  EXPECT_EQ(integers(avg_pool2d(last, {2, 2})), without);
+  EXPECT_EQ(integers(adaptive_avg_pool2d(last, {1, 1})), without);
+  EXPECT_EQ(integers(avg_pool3d(quantized(volumes), {1, 2, 2})), without);
+  EXPECT_EQ(integers(adaptive_avg_pool3d(quantized(volumes), {1, 1, 1})), with_zero);
+  EXPECT_EQ(integers(adaptive_avg_pool3d(
+                quantized(volumes.contiguous(MemoryFormat::ChannelsLast3d)), {1, 1, 1})),
+            without);
+}
+
+TEST(Quantized, LeakyReluIsRoundedAsInTorch) {
+  const Tensor q = _make_per_tensor_quantized_tensor(arange(44, kByte), 0.031, 40);
+  const Tensor y = leaky_relu(q, 0.1);
+  Integers expected(6,
+                    36);  // integers 15 and 35 are -0.775 and -0.155, a tenth of it in the middle
+  for (const int64_t each : {37, 38, 39}) expected.insert(expected.end(), 10, each);
+  expected.insert(expected.end(), {40, 40, 40, 40, 40, 41, 42, 43});
+  EXPECT_EQ(integers(y), expected);
+  EXPECT_EQ(q_scale(y), 0.031);
+  EXPECT_EQ(q_zero_point(y), 40);
+}
+
 TEST(Quantized, SigmoidAndTanhHaveScalesOfTheirOwn) {
   const Tensor s = sigmoid(bytes()), t = tanh(bytes());
   EXPECT_EQ(q_scale(s), 1. / 256);
