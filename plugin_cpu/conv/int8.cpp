@@ -66,10 +66,20 @@ dnnl::primitive_attr attributes(const Int8Conv& q, const Desc& factors) {
   return attr;
 }
 
+bool is_padded_volume(const ConvShape& s) {
+  const auto any = [](const Dims& pads) {
+    return std::any_of(pads.begin(), pads.end(), [](int64_t n) { return n != 0; });
+  };
+  return s.x.size() == 5 && (any(s.pad_left) || any(s.pad_right));
+}
+
 // With a zero point of the input, oneDNN 2.6 prefers a kernel on AMX that is slower than the next
-// ones for most windows of one pixel.
-bool is_wanted(std::string_view kernel, const Conv& c) {
-  return stays_in_bounds(kernel) && !(c.taps() == 1 && kernel.rfind("jit:avx512_core_amx", 0) == 0);
+// ones for most windows of one pixel. It is also wrong where rows or columns of a volume are padded
+// and planes are not.
+bool is_wanted(std::string_view kernel, const Int8Conv& q, const ConvShape& s) {
+  if (!stays_in_bounds(kernel)) return false;
+  if (kernel.rfind("jit:avx512_core_amx", 0) != 0) return true;
+  return q.shape.taps() != 1 && (q.input_zero == 0 || !is_padded_volume(s));
 }
 
 Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
@@ -79,7 +89,7 @@ Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
   const Desc bias = with_bias ? Desc({q.shape.filters}, Type::f32, Tag::a) : Desc();
   const auto describe = [&](const auto&... descs) {
     return dn::describe_if<dnnl::convolution_forward>(
-        [&](std::string_view kernel) { return is_wanted(kernel, q.shape); }, dn::engine(),
+        [&](std::string_view kernel) { return is_wanted(kernel, q, s); }, dn::engine(),
         attributes(q, factors), dnnl::prop_kind::forward_inference,
         dnnl::algorithm::convolution_direct, descs..., s.stride, s.dilation, s.pad_left,
         s.pad_right);
@@ -131,10 +141,24 @@ const void* images_of(const Int8Conv& q, StridedBytes x) {
 }
 
 // Layouts of weights have sums behind the elements, too, which no key of dn::reorder tells.
-void pack(const Desc& from, const void* src, const Desc& to, void* dst) {
-  const dnnl::reorder::primitive_desc pd(dn::engine(), from, dn::engine(), to);
-  dnnl::reorder(pd).execute(
-      dn::stream(), {{DNNL_ARG_FROM, dn::wrap(from, src)}, {DNNL_ARG_TO, dn::wrap(to, dst)}});
+void pack(const dnnl::reorder::primitive_desc& pd, const void* src, void* dst) {
+  dnnl::reorder(pd).execute(dn::stream(), {{DNNL_ARG_FROM, dn::wrap(pd.src_desc(), src)},
+                                           {DNNL_ARG_TO, dn::wrap(pd.dst_desc(), dst)}});
+}
+
+// The copy between plain layouts leaves out the sums where it transposes 8 by 8 elements (2.6). It
+// has nothing to transpose where filters are innermost already.
+void pack(const Dims& dims, bool groups, const Desc& from, const void* src, const Desc& to,
+          void* dst) {
+  const dnnl::reorder::primitive_desc direct(dn::engine(), from, dn::engine(), to);
+  if (std::string_view(direct.impl_info_str()).rfind("jit:uni", 0) != 0)
+    return pack(direct, src, dst);
+  const Tag innermost_filters = groups ? (dims.size() == 6 ? Tag::dhwigo : Tag::hwigo)
+                                       : (dims.size() == 5 ? Tag::dhwio : Tag::hwio);
+  const Desc inner(dims, Type::s8, innermost_filters);
+  struct Inner;
+  const void* ordered = in_layout(from, src, inner, ThreadBuffer<Inner>::get(bytes(inner)));
+  pack({dn::engine(), inner, dn::engine(), to}, ordered, dst);
 }
 
 // Weights as the primitive needs them, which are kept between calls.
@@ -151,7 +175,7 @@ class Weights {
     packed::Found found = packed::find(from, layout, bytes(p.w));
     if (!found.memory) {
       Buffer made(bytes(p.w));
-      pack(given, w.data, p.w, made.as<>());
+      pack(dims, q.shape.groups > 1, given, w.data, p.w, made.as<>());
       found.memory = found.wanted ? packed::add(from, layout, std::move(made), bytes(p.w))
                                   : std::make_shared<const Buffer>(std::move(made));
     }
@@ -173,7 +197,7 @@ class Parts {
     Int8Conv q;                    // of the part alone
     int64_t images, x_row, y_row;  // where its rows begin, over all images
   };
-  explicit Parts(const Int8Conv& q) : q_(q), dim_(q.shape.out[0] > 1 ? 0 : 1) {
+  explicit Parts(const Int8Conv& q) : q_(q), dim_(q.shape.in[0] > 1 || q.shape.out[0] > 1 ? 0 : 1) {
     constexpr int64_t kEnough = 4'000'000;  // multiply-adds of a part
     const Conv& c = q.shape;
     const int64_t n = c.batch > 1 ? c.batch : c.out[dim_], threads = sdk::host().num_threads(),
@@ -209,7 +233,7 @@ class Parts {
     return begin;
   }
   const Int8Conv& q_;
-  int dim_;  // of the rows
+  int dim_;  // of the rows; that of the planes where there are several, which have all their rows
   int64_t each_, count_;
 };
 
