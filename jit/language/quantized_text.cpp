@@ -133,9 +133,9 @@ def quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X: Tensor, X_scale: 
 def quantized_linear_with_input_q_dq_qweight_dq_relu_output_fp32(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
   return torch.relu(quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X, X_scale, X_zero_point, W_prepack))
 def quantized_conv1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0, 0], [1] + dilation, False, groups)
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride[:1], [0] + padding[:1], [0, 0], [1] + dilation[:1], False, groups)
 def quantized_conv_transpose1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0] + output_padding, [1] + dilation, True, groups)
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride[:1], [0] + padding[:1], [0] + output_padding[:1], [1] + dilation[:1], True, groups)
 def quantized_conv1d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
   return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
 def quantized_conv_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:

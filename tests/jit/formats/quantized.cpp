@@ -75,6 +75,19 @@ TEST(JitQuantized, TextMakesWeightsAndUsesThem) {
   EXPECT_TRUE(allclose(m.forward({x}).toTensor(), relu(x)));
 }
 
+// Modules that pad by themselves ("reflect") write a padding of two zeros, of which torch takes
+// one.
+TEST(JitQuantized, LinesHaveTheFirstOfSeveralPaddings) {
+  const Module m = define(
+      "def forward(self, x: Tensor) -> Tensor:\n"
+      "  w = torch.quantize_per_tensor(torch.ones([1, 1, 1]), 1 / 64, 0, 12)\n"
+      "  p = ops.quantized.conv1d_prepack(w, None, [2], [0, 0], [1], 1)\n"
+      "  q = torch.quantize_per_tensor(x, 1 / 8, 100, 13)\n"
+      "  return ops.quantized.conv1d(q, p, 1 / 8, 100).dequantize()\n");
+  const Tensor x = counted({1, 1, 5});
+  EXPECT_TRUE(m.forward({x}).toTensor().equal(x.slice(2, 0, 5, 2)));
+}
+
 TEST(JitQuantized, ReluSixMayWriteToItsArgument) {
   const Module m = define(
       "def forward(self, x: Tensor, inplace: bool) -> Tensor:\n"
