@@ -31,7 +31,7 @@ dev_sanitize() {
   [ $preset = tsan ] || sanitize_kernels "${2:-}"
 }
 
-# plugin_cuda's kernels in the emulator: instrumented alone, beside build/dev's programs. Six minutes; with --quick two:
+# plugin_cuda's kernels in the emulator: instrumented alone, beside build/dev's programs. Six minutes; with --quick three:
 # a quarter of each operator's cases, in blocks of 96 threads alone.
 sanitize_kernels() {
   local tests='(emulator|oracle_0|oracle_96|whole)$'
