@@ -360,6 +360,14 @@ Tensor Tensor::to(Device d, bool non_blocking, bool copy) const {
   return to(TensorOptions(d), non_blocking, copy);
 }
 
+Tensor Tensor::to(std::optional<ScalarType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
+                  bool copy, std::optional<MemoryFormat> memory_format) const {
+  const TensorOptions options =
+      TensorOptions().dtype(dtype).layout(layout).device(device).pinned_memory(pin_memory);
+  return to(options, non_blocking, copy, memory_format);
+}
+
 Tensor Tensor::pin_memory() const {
   if (is_pinned()) return *this;
   TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ",

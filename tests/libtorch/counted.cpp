@@ -29,6 +29,21 @@ struct Cache : torch::CustomClassHolder {
   std::vector<torch::Tensor> held;
 };
 
+// Of which the pointer alone makes objects.
+struct Befriends : torch::CustomClassHolder {
+  int value() const { return value_; }
+
+ private:
+  explicit Befriends(int v) : value_(v) {}
+  friend class torch::intrusive_ptr<Befriends>;
+  int value_;
+};
+
+template <class T>
+int value_of(const c10::intrusive_ptr<T>& p) {  // T is deduced
+  return p->value();
+}
+
 c10::intrusive_ptr<Counted> make(int v) { return c10::make_intrusive<Counted>(v); }
 
 TEST(Counted, TheLastPointerDeletes) {
@@ -78,6 +93,13 @@ TEST(Counted, CastsAndBarePointers) {
   std::map<c10::intrusive_ptr<Counted>, int> ordered;
   ordered[base] = 1;
   EXPECT_EQ(ordered.count(base), 1u);
+}
+
+TEST(Counted, AClassMayBefriendItsPointer) {
+  const auto p = torch::make_intrusive<Befriends>(6);
+  EXPECT_EQ(value_of(p), 6);
+  const torch::weak_intrusive_ptr<Befriends> weak(p);
+  EXPECT_EQ(value_of(weak.lock()), 6);
 }
 
 TEST(Counted, HoldersOfTensors) {

@@ -74,7 +74,7 @@ void methods() {
                     stack =
                         torch::make_custom_class<Stack>(std::vector<std::string>{"a", "b", "a"});
   m.register_attribute("affine", affine.type(), affine, false);
-  m.register_attribute("stack", stack.type(), stack);
+  m.register_attribute("stack", stack.type().get(), stack);
   m.define(R"(
 def forward(self, x):
   y = self.affine.apply(x) + self.affine.apply(x, 3, with_bias=False)

@@ -199,4 +199,38 @@ TEST(Inference, OutputsOfOperators) {
             std::string::npos);
 }
 
+TEST(Values, ListsAsRanges) {
+  const c10::IValue v(std::vector<int64_t>{3, 4});
+  int64_t sum = 0;
+  for (const auto& each : v.toListRef()) sum += each.toInt();
+  EXPECT_EQ(sum, 7);
+  const c10::ArrayRef<c10::IValue> all = v.toListRef();
+  EXPECT_EQ(all.size(), v.toListRef().size());
+  EXPECT_EQ(v.toListRef()[1].toInt(), 4);
+  EXPECT_TRUE(c10::IValue(std::vector<int64_t>()).toListRef().empty());
+}
+
+TEST(Values, DictionariesOfViewsOfStrings) {
+  torch::Dict<std::string, std::string> d;
+  const std::string_view k = "key", v = "value";
+  EXPECT_TRUE(d.insert(k, v).second);
+  EXPECT_FALSE(d.insert("key", "other").second);
+  EXPECT_EQ(d.at("key"), "value");
+}
+
+TEST(Values, ErrorsWithoutABacktrace) {
+  try {
+    throw torch::IndexError(std::string("out of range"), /*backtrace=*/nullptr);
+  } catch (const c10::Error& e) {
+    EXPECT_STREQ(e.what(), "out of range");
+  }
+  EXPECT_THROW(C10_THROW_ERROR(ValueError, "not " + std::string("valid")), c10::ValueError);
+  EXPECT_THROW(C10_THROW_ERROR(TypeError, "not valid"), c10::TypeError);
+}
+
+TEST(Values, SavedInMemory) {
+  const std::vector<char> bytes = torch::jit::pickle_save(c10::IValue(torch::ones({2})));
+  EXPECT_EQ(torch::jit::pickle_load(bytes).toTensor().sum().item<float>(), 2);
+}
+
 }  // namespace

@@ -354,4 +354,21 @@ TEST(Wanted, OptionsOfNoOptimizer) {
   EXPECT_THROW((void)defaults.clone(), c10::NotImplementedError);
 }
 
+TEST(Wanted, ConversionsOfSomeProperties) {
+  const auto x = torch::ones({2, 2});
+  const c10::optional<torch::Dtype> dtype = torch::kDouble;
+  const auto y = x.to(dtype, /*layout=*/torch::nullopt, c10::optional<torch::Device>(),
+                      /*pin_memory=*/torch::nullopt, /*non_blocking=*/false, /*copy=*/false,
+                      torch::MemoryFormat::Preserve);
+  EXPECT_EQ(y.dtype(), torch::kDouble);
+  EXPECT_TRUE(x.to({}, {}, {}, {}, false, false, {}).is_same(x));
+}
+
+TEST(Wanted, ArraysAsOptionalLists) {
+  const int64_t size[2] = {4, 4};
+  const auto x = torch::rand({4, 4});
+  EXPECT_TRUE(torch::allclose(torch::fft::irfftn(torch::fft::rfftn(x), size), x));
+  EXPECT_EQ(torch::ones({4, 4}).sum(std::array<int64_t, 2>{0, 1}).item<float>(), 16);
+}
+
 }  // namespace

@@ -293,6 +293,15 @@ class Dict {
     if (contains(k)) return {find(k), false};
     return insert_or_assign(std::move(k), std::move(v));
   }
+  // Of what K and V are only constructed from explicitly, such as a string_view.
+  template <
+      class A, class B,
+      class = std::enable_if_t<(!std::is_convertible_v<A, K> ||
+                                !std::is_convertible_v<B, V>)&&std::is_constructible_v<K, A> &&
+                               std::is_constructible_v<V, B>>>
+  std::pair<iterator, bool> insert(A&& k, B&& v) const {
+    return insert(K(std::forward<A>(k)), V(std::forward<B>(v)));
+  }
   std::pair<iterator, bool> insert_or_assign(K k, V v) const {
     const bool is_new = !contains(k);
     dict_->insert_or_assign(IValue(k), IValue(std::move(v)));

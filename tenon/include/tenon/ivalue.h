@@ -56,8 +56,7 @@ struct Complex;
 
 }  // namespace ivalue
 
-template <class T>
-using intrusive_ptr = core::Ref<T>;
+using core::intrusive_ptr;
 
 // containers.h
 template <class T>
@@ -363,6 +362,14 @@ struct Complex final : Boxed {
 struct TENON_API List final : Boxed {
   explicit List(jit::TypePtr e = nullptr) : element(std::move(e)) {}
   List(jit::TypePtr e, std::vector<IValue> v) : element(std::move(e)), items(std::move(v)) {}
+  // As ArrayRef<IValue>, which libtorch's toListRef() returns.
+  const IValue* begin() const noexcept { return items.data(); }
+  const IValue* end() const noexcept { return items.data() + items.size(); }
+  std::size_t size() const noexcept { return items.size(); }
+  bool empty() const noexcept { return items.empty(); }
+  const IValue& operator[](std::size_t i) const noexcept { return items[i]; }
+  operator ArrayRef<IValue>() const noexcept { return items; }
+  std::vector<IValue> vec() const { return items; }
   jit::TypePtr element;
   std::vector<IValue> items;
 };

@@ -327,6 +327,10 @@ class TENON_API Tensor {
   Tensor to(const char* device, bool non_blocking = false, bool copy = false) const {
     return to(Device(device), non_blocking, copy);
   }
+  // What is nullopt stays as it is.
+  Tensor to(std::optional<ScalarType> dtype, std::optional<Layout> layout,
+            std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
+            bool copy, std::optional<MemoryFormat> memory_format) const;
   const Tensor& resize_(IntArrayRef size, std::optional<MemoryFormat> f = std::nullopt) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
 

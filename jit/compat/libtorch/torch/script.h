@@ -22,6 +22,8 @@ namespace torch::jit {
 
 using ::tenon::IValue;
 using ExtraFilesMap = ExtraFiles;
+using ::tenon::pickle_load;
+using ::tenon::pickle_save;
 
 // As pickle_save and pickle_load: the tensors are in the bytes, so that no table is filled.
 inline std::vector<char> pickle(const IValue& value, std::vector<Tensor>* = nullptr) {

@@ -82,6 +82,11 @@ class TENON_API Module {
   void register_buffer(const std::string& name, Tensor t) { register_parameter(name, t, true); }
   void register_attribute(const std::string& name, TypePtr type, IValue v, bool is_param = false,
                           bool is_buffer = false);
+  // The type as `v.type().get()` gives it.
+  void register_attribute(const std::string& name, const Type* type, IValue v,
+                          bool is_param = false, bool is_buffer = false) {
+    register_attribute(name, type->shared_from_this(), std::move(v), is_param, is_buffer);
+  }
   void register_module(const std::string& name, const Module& m);
 
   // A module's own first, in the order of its attributes, then those of its submodules, depth

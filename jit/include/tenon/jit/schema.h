@@ -47,16 +47,34 @@ struct TENON_API FunctionSchema {
 class ArgumentView {
  public:
   explicit ArgumentView(const Argument& a) : argument_(a) {}
+  // A Tensor, unless the type is given.
+  ArgumentView(std::string name, TypePtr type = nullptr)
+      : argument_{std::move(name), type ? std::move(type) : Type::tensor()} {}
   const std::string& name() const noexcept { return argument_.name; }
   const TypePtr& type() const noexcept { return argument_.type; }
   const std::optional<IValue>& default_value() const noexcept { return argument_.default_value; }
   bool kwarg_only() const noexcept { return argument_.keyword_only; }
+  const Argument& argument() const noexcept { return argument_; }
 
  private:
   Argument argument_;
 };
+// What a program says of an operator of its own. Every such operator is taken for one with effects
+// of its own (Conservative), so that no call of it is dropped.
+enum class AliasAnalysisKind { INTERNAL_SPECIAL_CASE, CONSERVATIVE, FROM_SCHEMA, PURE_FUNCTION };
+
 class SchemaView {
  public:
+  SchemaView(std::string name, std::string overload_name, std::vector<ArgumentView> arguments,
+             std::vector<ArgumentView> returns, bool is_vararg = false, bool is_varret = false)
+      : arguments_(std::move(arguments)), returns_(std::move(returns)) {
+    schema_.name = std::move(name);
+    schema_.overload = std::move(overload_name);
+    for (const ArgumentView& a : arguments_) schema_.arguments.push_back(a.argument());
+    for (const ArgumentView& r : returns_) schema_.returns.push_back(r.argument());
+    schema_.vararg = is_vararg;
+    schema_.varret = is_varret;
+  }
   explicit SchemaView(FunctionSchema s)
       : schema_(std::move(s)),
         arguments_(schema_.arguments.begin(), schema_.arguments.end()),
@@ -69,6 +87,10 @@ class SchemaView {
   std::vector<ArgumentView> returns() && { return std::move(returns_); }
   bool is_vararg() const noexcept { return schema_.vararg; }
   bool is_varret() const noexcept { return schema_.varret; }
+  AliasAnalysisKind aliasAnalysis() const noexcept { return alias_analysis_; }
+  void setAliasAnalysis(AliasAnalysisKind kind) noexcept { alias_analysis_ = kind; }
+  // As Library::def takes it.
+  operator std::string() const { return schema_.str(); }
   friend std::ostream& operator<<(std::ostream& out, const SchemaView& s) {
     return out << s.schema_.str();
   }
@@ -76,6 +98,7 @@ class SchemaView {
  private:
   FunctionSchema schema_;
   std::vector<ArgumentView> arguments_, returns_;
+  AliasAnalysisKind alias_analysis_ = AliasAnalysisKind::CONSERVATIVE;
 };
 
 // What classes must have to be used where the interface is asked for.

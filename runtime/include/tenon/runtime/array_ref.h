@@ -122,6 +122,10 @@ class OptionalArrayRef {
   OptionalArrayRef(const std::vector<T>& v) : v_(v) {}
   OptionalArrayRef(const std::initializer_list<T>& v) : v_(ArrayRef<T>(v)) {}
   OptionalArrayRef(const T& v) : v_(ArrayRef<T>(v)) {}
+  template <std::size_t N>
+  OptionalArrayRef(const T (&v)[N]) : v_(ArrayRef<T>(v)) {}
+  template <std::size_t N>
+  OptionalArrayRef(const std::array<T, N>& v) : v_(ArrayRef<T>(v)) {}
   OptionalArrayRef(const std::optional<ArrayRef<T>>& v) : v_(v) {}
   bool has_value() const { return v_.has_value(); }
   explicit operator bool() const { return v_.has_value(); }

@@ -34,6 +34,10 @@ class TENON_API Error : public std::exception {
   explicit Error(std::string message, tn_status code = TN_ERROR,
                  SourceSite site = SourceSite::current())
       : message_(std::move(message)), code_(code), site_(site) {}
+  // By libtorch's arguments: no backtrace is recorded.
+  Error(std::string message, std::nullptr_t /*backtrace*/, const void* /*caller*/ = nullptr,
+        SourceSite site = SourceSite::current())
+      : Error(std::move(message), TN_ERROR, site) {}
   const char* what() const noexcept override {
     return context_.empty() ? message_.c_str() : with_context_.c_str();
   }
@@ -75,6 +79,9 @@ class TENON_API Error : public std::exception {
   class TENON_API Name : public Error {                                         \
    public:                                                                      \
     explicit Name(std::string message, SourceSite site = SourceSite::current()) \
+        : Error(std::move(message), Code, site) {}                              \
+    Name(std::string message, std::nullptr_t, const void* = nullptr,            \
+         SourceSite site = SourceSite::current())                               \
         : Error(std::move(message), Code, site) {}                              \
   };
 TENON_ERROR_CLASS(IndexError, TN_ERROR_INDEX)

@@ -48,41 +48,44 @@ class RefCounted {
   mutable std::atomic<uint32_t> refs_{1};
 };
 
-template <class T>
-class Ref {
+// Like libtorch's, a class template with a second parameter, so that a program may befriend
+// intrusive_ptr<X> and deduce X from one. `Kind` chooses the specialization for classes that are
+// not counted this way.
+template <class T, class Kind = void>
+class intrusive_ptr {
  public:
-  Ref() noexcept = default;
-  Ref(std::nullptr_t) noexcept {}
-  TENON_INLINE Ref(const Ref& o) noexcept : p_(o.p_) {
+  intrusive_ptr() noexcept = default;
+  intrusive_ptr(std::nullptr_t) noexcept {}
+  TENON_INLINE intrusive_ptr(const intrusive_ptr& o) noexcept : p_(o.p_) {
     if (p_) p_->retain();
   }
-  Ref(Ref&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
+  intrusive_ptr(intrusive_ptr&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-  Ref(const Ref<U>& o) noexcept : p_(o.get()) {
+  intrusive_ptr(const intrusive_ptr<U>& o) noexcept : p_(o.get()) {
     if (p_) p_->retain();
   }
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-  Ref(Ref<U>&& o) noexcept : p_(o.leak()) {}
-  TENON_INLINE ~Ref() {
+  intrusive_ptr(intrusive_ptr<U>&& o) noexcept : p_(o.leak()) {}
+  TENON_INLINE ~intrusive_ptr() {
     if (p_) release(p_);
   }
-  Ref& operator=(const Ref& o) noexcept {
-    Ref(o).swap(*this);
+  intrusive_ptr& operator=(const intrusive_ptr& o) noexcept {
+    intrusive_ptr(o).swap(*this);
     return *this;
   }
-  Ref& operator=(Ref&& o) noexcept {
-    Ref(std::move(o)).swap(*this);
+  intrusive_ptr& operator=(intrusive_ptr&& o) noexcept {
+    intrusive_ptr(std::move(o)).swap(*this);
     return *this;
   }
 
   // Takes over a reference that the caller owns.
-  static Ref adopt(T* p) noexcept {
-    Ref r;
+  static intrusive_ptr adopt(T* p) noexcept {
+    intrusive_ptr r;
     r.p_ = p;
     return r;
   }
   // Adds a reference.
-  static Ref share(T* p) noexcept {
+  static intrusive_ptr share(T* p) noexcept {
     if (p) p->retain();
     return adopt(p);
   }
@@ -92,21 +95,21 @@ class Ref {
   T& operator*() const noexcept { return *p_; }
   explicit operator bool() const noexcept { return p_ != nullptr; }
   T* leak() noexcept { return std::exchange(p_, nullptr); }
-  void swap(Ref& o) noexcept { std::swap(p_, o.p_); }
+  void swap(intrusive_ptr& o) noexcept { std::swap(p_, o.p_); }
   void reset() noexcept {
     if (T* p = std::exchange(p_, nullptr)) release(p);
   }
-  bool operator==(const Ref& o) const noexcept { return p_ == o.p_; }
-  bool operator!=(const Ref& o) const noexcept { return p_ != o.p_; }
+  bool operator==(const intrusive_ptr& o) const noexcept { return p_ == o.p_; }
+  bool operator!=(const intrusive_ptr& o) const noexcept { return p_ != o.p_; }
 
-  // The same by the names of libtorch's intrusive_ptr.
+  // The same by libtorch's names.
   template <class... A>
-  static Ref make(A&&... args) {
+  static intrusive_ptr make(A&&... args) {
     return adopt(new T(std::forward<A>(args)...));
   }
-  static Ref reclaim(T* p) noexcept { return adopt(p); }
-  static Ref reclaim_copy(T* p) noexcept { return share(p); }
-  static Ref unsafe_reclaim_from_nonowning(T* p) noexcept { return share(p); }
+  static intrusive_ptr reclaim(T* p) noexcept { return adopt(p); }
+  static intrusive_ptr reclaim_copy(T* p) noexcept { return share(p); }
+  static intrusive_ptr unsafe_reclaim_from_nonowning(T* p) noexcept { return share(p); }
   T* release() noexcept { return leak(); }
   bool defined() const noexcept { return p_ != nullptr; }
   uint32_t use_count() const noexcept { return p_ ? p_->use_count() : 0; }
@@ -119,5 +122,9 @@ class Ref {
 
   T* p_ = nullptr;
 };
+
+// Its short name in Tenon.
+template <class T>
+using Ref = intrusive_ptr<T>;
 
 }  // namespace tenon::core

@@ -12,8 +12,10 @@
 
 #include "tenon/jit/schema.h"
 #include "tenon/jit/type.h"
+#include "tenon/library_boxing.h"
 
 namespace c10 {
+using ::tenon::jit::AliasAnalysisKind;
 using ::tenon::jit::ClassType;
 using ::tenon::jit::ClassTypePtr;
 using ::tenon::jit::EnumType;
@@ -21,6 +23,12 @@ using FunctionSchema = ::tenon::jit::SchemaView;
 using Argument = ::tenon::jit::ArgumentView;
 using ::tenon::jit::Type;
 using ::tenon::jit::TypeKind;
+
+// The type that an argument of type T has in a program.
+template <class T>
+::tenon::jit::TypePtr getTypePtr() {
+  return ::tenon::jit::parse_type(::tenon::library::detail::ArgumentType<T>::name());
+}
 
 // "TensorType"
 inline const char* typeKindToString(TypeKind kind) {

@@ -67,6 +67,7 @@ inline void warn_at(const std::string& text, const char* file, int line) {
     (e).add_context(::c10::str(__VA_ARGS__)); \
     throw;                                    \
   } while (0)
+#define C10_THROW_ERROR(Class, ...) throw ::c10::Class(::c10::str(__VA_ARGS__))
 #define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
 #define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define TORCH_WARN_DEPRECATION(...) \

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// c10::intrusive_ptr and what it counts. Stores, groups and works are held by shared_ptr here,
-// other classes of libtorch and those that a program derives from intrusive_ptr_target by
-// core::Ref; a template cannot deduce T from an intrusive_ptr<T>.
+// c10::intrusive_ptr and what it counts: the classes of libtorch and those that a program derives
+// from intrusive_ptr_target. Stores, groups and works are held by shared_ptr here, which an
+// intrusive_ptr of one is, too.
 #pragma once
 
 #include <torch/namespaces.h>
@@ -22,15 +22,6 @@ class ProcessGroup;
 struct ProcessGroupOptions;
 class Future;
 }  // namespace tenon::distributed
-
-namespace tenon::core {
-
-template <class A, class B>
-bool operator<(const Ref<A>& a, const Ref<B>& b) noexcept {
-  return std::less<const void*>()(a.get(), b.get());
-}
-
-}  // namespace tenon::core
 
 namespace c10 {
 namespace detail {
@@ -55,12 +46,35 @@ constexpr bool is_shared =
                           ::tenon::distributed::ProcessGroupOptions, ::tenon::distributed::Future>;
 
 }  // namespace detail
+}  // namespace c10
+
+namespace tenon::core {
 
 template <class T>
-using intrusive_ptr =
-    std::conditional_t<detail::is_shared<T>, std::shared_ptr<T>, ::tenon::core::Ref<T>>;
+class intrusive_ptr<T, std::enable_if_t<c10::detail::is_shared<T>>> : public std::shared_ptr<T> {
+ public:
+  using std::shared_ptr<T>::shared_ptr;
+  intrusive_ptr() noexcept = default;
+  intrusive_ptr(std::shared_ptr<T> p) noexcept : std::shared_ptr<T>(std::move(p)) {}
+  template <class... A>
+  static intrusive_ptr make(A&&... args) {
+    return std::make_shared<T>(std::forward<A>(args)...);
+  }
+  bool defined() const noexcept { return this->get() != nullptr; }
+  bool unique() const noexcept { return this->use_count() == 1; }
+};
+
+template <class A, class B>
+bool operator<(const Ref<A>& a, const Ref<B>& b) noexcept {
+  return std::less<const void*>()(a.get(), b.get());
+}
+
+}  // namespace tenon::core
+
+namespace c10 {
 
 using ::tenon::intrusive_ptr_target;
+using ::tenon::core::intrusive_ptr;
 
 // Of a class that is derived from intrusive_ptr_target.
 template <class T>
@@ -100,37 +114,47 @@ class weak_intrusive_ptr {
 
 template <class T, class... A>
 intrusive_ptr<T> make_intrusive(A&&... args) {
-  if constexpr (detail::is_shared<T>) {
-    return std::make_shared<T>(std::forward<A>(args)...);
-  } else {
-    return intrusive_ptr<T>::make(std::forward<A>(args)...);
-  }
+  return intrusive_ptr<T>::make(std::forward<A>(args)...);
 }
 
 template <class To, class From>
-std::shared_ptr<To> static_intrusive_pointer_cast(std::shared_ptr<From> from) {
-  return std::static_pointer_cast<To>(std::move(from));
-}
-template <class To, class From>
-std::shared_ptr<To> dynamic_intrusive_pointer_cast(std::shared_ptr<From> from) {
-  return std::dynamic_pointer_cast<To>(std::move(from));
-}
-template <class To, class From>
-::tenon::core::Ref<To> static_intrusive_pointer_cast(::tenon::core::Ref<From> from) noexcept {
-  return ::tenon::core::Ref<To>::reclaim(static_cast<To*>(from.release()));
+intrusive_ptr<To> static_intrusive_pointer_cast(intrusive_ptr<From> from) noexcept {
+  if constexpr (detail::is_shared<From>) {
+    return std::static_pointer_cast<To>(std::move(from));
+  } else {
+    return intrusive_ptr<To>::reclaim(static_cast<To*>(from.release()));
+  }
 }
 // Null for an object of another class.
 template <class To, class From>
-::tenon::core::Ref<To> dynamic_intrusive_pointer_cast(
-    const ::tenon::core::Ref<From>& from) noexcept {
-  return ::tenon::core::Ref<To>::reclaim_copy(dynamic_cast<To*>(from.get()));
+intrusive_ptr<To> dynamic_intrusive_pointer_cast(const intrusive_ptr<From>& from) noexcept {
+  if constexpr (detail::is_shared<From>) {
+    return std::dynamic_pointer_cast<To>(from);
+  } else {
+    return intrusive_ptr<To>::reclaim_copy(dynamic_cast<To*>(from.get()));
+  }
+}
+template <class To, class From>
+intrusive_ptr<To> static_intrusive_pointer_cast(std::shared_ptr<From> from) noexcept {
+  return std::static_pointer_cast<To>(std::move(from));
+}
+template <class To, class From>
+intrusive_ptr<To> dynamic_intrusive_pointer_cast(const std::shared_ptr<From>& from) noexcept {
+  return std::dynamic_pointer_cast<To>(from);
 }
 
 }  // namespace c10
 
+namespace tenon {
+using c10::dynamic_intrusive_pointer_cast;
+using c10::make_intrusive;
+using c10::static_intrusive_pointer_cast;
+using c10::weak_intrusive_ptr;
+}  // namespace tenon
+
 template <class T>
-struct std::hash<::tenon::core::Ref<T>> {
-  std::size_t operator()(const ::tenon::core::Ref<T>& p) const noexcept {
+struct std::hash<::tenon::core::intrusive_ptr<T>> {
+  std::size_t operator()(const ::tenon::core::intrusive_ptr<T>& p) const noexcept {
     return std::hash<T*>()(p.get());
   }
 };
