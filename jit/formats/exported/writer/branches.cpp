@@ -4,22 +4,24 @@
 #include <algorithm>
 
 #include "jit/formats/exported/writer/program_writer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 
-// `and` and `or` of bools by data and of known ones, as loops of archives have them.
+// `and` and `or` of bools by data and of others, as loops of archives have them.
 bool ProgramWriter::visit_joined_truth(const Node& n) {
   const bool both = n.is("aten::__and__");
   if ((!both && !n.is("aten::__or__")) || n.inputs().size() != 2) return false;
   const Item *a = &at(n.input(0)), *b = &at(n.input(1));
   if (!a->truth) std::swap(a, b);
-  if (!a->truth || !(b->truth || (b->constant && b->example.isBool()))) return false;
-  if (!b->truth) {
+  if (!a->truth || !(b->truth || (b->example.isBool() && is_known(*b)))) return false;
+  if (b->constant) {
     items_[n.output()] = b->example.toBool() == both ? a : b;
     return true;
   }
   Item* made = result_of_run(call(n), 0);
-  made->truth = emit(both ? "aten::logical_and" : "aten::logical_or", {a->truth, b->truth});
+  made->truth =
+      emit(both ? "aten::logical_and" : "aten::logical_or", {a->truth, carried_as_tensor(n, *b)});
   items_[n.output()] = made;
   return true;
 }
@@ -91,6 +93,16 @@ bool raises(const Block& b) {
                      [](const Node* n) { return n->is("prim::RaiseException"); });
 }
 
+// The side that the example does not take may fail with it.
+template <class F>
+bool succeeds(const F& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ProgramWriter::Part ProgramWriter::visit_side(const Block& side,
@@ -115,8 +127,9 @@ bool ProgramWriter::are_same_kind(const std::vector<const Item*>& yes,
   return true;
 }
 
-// Where the sides give tensors of different kinds, which the file's cond cannot, the written
-// program takes the side of the example, and checks that it may.
+// Where the sides give tensors of different kinds, which the file's cond cannot, or one of them
+// cannot be written or run with the example, the written program takes the side of the example, and
+// checks that it may.
 void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   for (const std::size_t side : {0, 1})
     if (raises(*n.blocks()[side])) return visit_taken(n, *n.blocks()[1 - side]);
@@ -126,8 +139,13 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   const Json predicate =
       condition.truth ? tensor_argument(*condition.truth) : number_argument(condition);
   std::vector<const Item*> yes, no;
-  const Part then = visit_side(*n.blocks()[0], yes), otherwise = visit_side(*n.blocks()[1], no);
-  if (!are_same_kind(yes, no)) return visit_taken(n, *n.blocks()[decide(n, condition) ? 0 : 1]);
+  Part then, otherwise;
+  const auto make_both = [&] {
+    then = visit_side(*n.blocks()[0], yes);
+    otherwise = visit_side(*n.blocks()[1], no);
+    return are_same_kind(yes, no);
+  };
+  if (!succeeds(make_both)) return visit_taken(n, *n.blocks()[decide(n, condition) ? 0 : 1]);
   Json outputs = Json::array();
   std::vector<const Item*> ends;
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {

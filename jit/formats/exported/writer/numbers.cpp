@@ -207,32 +207,65 @@ void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) 
   if (n.outputs().size() != 1) refuse(n, "its results depend on sizes that vary");
   Item* made = result_of_run(runs, 0);
   items_[n.output()] = made;
-  if (visit_conversion(n, *made)) return;
+  if (visit_conversion(n, *made) || visit_range(n)) return;
   visit_arithmetic(n, *made);
+}
+
+// A function of two integers, which is an operator of that kind.
+const ProgramWriter::Item* ProgramWriter::of_two(const char* kind, const Item& a, const Item& b,
+                                                 int64_t (*f)(int64_t, int64_t)) {
+  const auto in_run = [&](std::size_t r) { return f(a.in_run(r).toInt(), b.in_run(r).toInt()); };
+  Item* made = make(in_run(0), a.constant && b.constant);
+  if (made->constant) return made;
+  for (std::size_t r = 1; r < std::max(a.runs(), b.runs()); ++r) made->others.push_back(in_run(r));
+  const Rule* rule = rule_of(kind);
+  std::vector<std::string> texts = {expression_of(a), expression_of(b)};
+  if (std::string_view(kind) == "aten::sub") texts[1] = applied("Mul", {"Integer(-1)", texts[1]});
+  compute(*made, rule->target, {&a, &b}, applied(rule->integers, texts));
+  return made;
 }
 
 // min, max or sum of the numbers of a list, one after the other.
 bool ProgramWriter::visit_fold(const Node& n) {
-  const Rule* rule = rule_of(n.is("aten::sum") ? "aten::add" : n.kind());
+  const char* kind = n.is("aten::sum") ? "aten::add" : n.kind().c_str();
+  const Rule* rule = rule_of(kind);
   const Item& list = at(n.input(0));
   if (!rule || !rule->integers || list.parts.empty()) return false;
   for (const Item* p : list.parts)
     if (!is_known(*p) || !p->example.isInt()) return false;
-  const auto both = [&](const IValue& a, const IValue& b) {
-    const int64_t x = a.toInt(), y = b.toInt();
-    return IValue(n.is("aten::sum") ? x + y : n.is("prim::min") ? std::min(x, y) : std::max(x, y));
-  };
+  const auto both = n.is("aten::sum")   ? +[](int64_t x, int64_t y) { return x + y; }
+                    : n.is("prim::min") ? +[](int64_t x, int64_t y) { return std::min(x, y); }
+                                        : +[](int64_t x, int64_t y) { return std::max(x, y); };
   const Item* all = list.parts[0];
-  for (std::size_t k = 1; k < list.parts.size(); ++k) {
-    const Item* p = list.parts[k];
-    Item* made = make(both(all->example, p->example));
-    for (std::size_t r = 1; r < std::max(all->runs(), p->runs()); ++r)
-      made->others.push_back(both(all->in_run(r), p->in_run(r)));
-    compute(*made, rule->target, {all, p},
-            applied(rule->integers, {expression_of(*all), expression_of(*p)}));
-    all = made;
-  }
+  for (std::size_t k = 1; k < list.parts.size(); ++k)
+    all = of_two(kind, *all, *list.parts[k], both);
   items_[n.output()] = all;
+  return true;
+}
+
+// How many numbers range(low, high, step) has, and the i-th of them.
+bool ProgramWriter::visit_range(const Node& n) {
+  const bool length = n.is("aten::__range_length");
+  if (!length && !n.is("aten::__derive_index")) return false;
+  const auto add = +[](int64_t x, int64_t y) { return x + y; };
+  const Item &first = at(n.input(0)), &second = at(n.input(1)), &step = at(n.input(2));
+  if (!length) {
+    const Item* far = of_two("aten::mul", first, step, [](int64_t x, int64_t y) { return x * y; });
+    items_[n.output()] = of_two("aten::add", *far, second, add);
+    return true;
+  }
+  if (!step.constant) return false;
+  const bool up = step.example.toInt() > 0;
+  const int64_t by = std::abs(step.example.toInt());
+  const Item* far = of_two("aten::sub", up ? second : first, up ? first : second,
+                           [](int64_t x, int64_t y) { return x - y; });
+  if (by > 1) {
+    far = of_two("aten::add", *far, *make(by - 1, true), add);
+    far = of_two("aten::floordiv", *far, *make(by, true),
+                 [](int64_t x, int64_t y) { return x >= 0 ? x / y : -((y - 1 - x) / y); });
+  }
+  items_[n.output()] = of_two("prim::max", *far, *make(int64_t{0}, true),
+                              [](int64_t x, int64_t y) { return std::max(x, y); });
   return true;
 }
 

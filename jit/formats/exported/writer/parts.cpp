@@ -103,20 +103,24 @@ const ProgramWriter::Item* ProgramWriter::carried_as_tensor(const Node& n, const
   return made;
 }
 
-// The number or bool that a tensor holds, if it stands for one, as `like` is.
+// The number or bool that a tensor holds, if it stands for one, of the kind that `like` is.
 const ProgramWriter::Item* ProgramWriter::number_in_tensor(const Item& tensor, const IValue& like) {
   if (like.isTensor()) return &tensor;
-  Item* made = make(like);
+  const auto held = [&](std::size_t run) {
+    const Tensor t = tensor.in_run(run).toTensor();
+    return like.isBool()     ? IValue(t.item<bool>())
+           : like.isDouble() ? IValue(t.item<double>())
+                             : IValue(t.item<int64_t>());
+  };
+  Item* made = make(held(0));
+  for (std::size_t r = 1; r < tensor.runs(); ++r) made->others.push_back(held(r));
   if (like.isBool()) {
     made->truth = &tensor;
     return made;
   }
   SizeExpressions::Values values;
-  for (std::size_t r = 0; r < tensor.runs(); ++r) {
-    const Tensor t = tensor.in_run(r).toTensor();
-    values.push_back(like.isDouble() ? 0 : t.item<int64_t>());
-    if (r > 0) made->others.push_back(like.isDouble() ? IValue(t.item<double>()) : values[r]);
-  }
+  for (std::size_t r = 0; r < tensor.runs(); ++r)
+    values.push_back(like.isDouble() ? 0 : made->in_run(r).toInt());
   add_number(*made, "item",
              like.isDouble() ? sizes_.text_of_real() : sizes_.text_of_unknown(values, INT64_MIN));
   Json inputs =
@@ -156,7 +160,12 @@ ProgramWriter::Part ProgramWriter::go_back(Mark to) {
 ProgramWriter::Part ProgramWriter::visit_part(const std::function<void()>& visit_all) {
   Mark outside = mark();
   graph_.nodes = Json::array();
-  visit_all();
+  try {
+    visit_all();
+  } catch (...) {
+    (void)go_back(std::move(outside));
+    throw;
+  }
   return go_back(std::move(outside));
 }
 

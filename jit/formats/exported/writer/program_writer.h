@@ -144,7 +144,10 @@ class ProgramWriter {
   bool may_differ(const Node& n) const;
   void visit_number(const Node& n, const std::vector<Stack>& runs);
   bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
+  const Item* of_two(const char* kind, const Item& a, const Item& b,
+                     int64_t (*f)(int64_t, int64_t));
   bool visit_fold(const Node& n);
+  bool visit_range(const Node& n);
   bool visit_list_in_tensor(const Node& n, const std::vector<Stack>& runs);
   bool visit_conversion(const Node& n, Item& result);
   void convert(Item& result, const Item& of);

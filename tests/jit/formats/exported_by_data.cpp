@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Exported programs whose branches and loops go by data.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tenon/jit.h"
+#include "tenon/jit/export_program.h"
+#include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
+#include "tests/support.h"
+
+namespace tenon::jit {
+namespace {
+
+class ExportByData : public testing::Test {
+ protected:
+  // As it is after it was written, with the example, and read.
+  static Module written(const Module& m, const Tensor& example) {
+    const std::string path = core::join(testing::TempDir(), "/tenon_by_data_", getpid(), ".pt2");
+    export_program(m, {example}, path);
+    const Module back = load(path);
+    std::filesystem::remove(path);
+    return back;
+  }
+  static void expect_same(const Module& m, const Module& back, const Tensor& x) {
+    std::vector<Tensor> want, got;
+    add_tensors(m.forward({x}), want);
+    add_tensors(back.forward({x}), got);
+    ASSERT_EQ(want.size(), got.size());
+    for (std::size_t k = 0; k < want.size(); ++k)
+      EXPECT_TRUE(allclose(want[k], got[k], 1e-5, 1e-6)) << x << want[k] << got[k];
+  }
+};
+
+// The sides of the second branch give tensors of other ranks: the file takes the example's.
+TEST_F(ExportByData, ABoolOrNumberOfABranchIsThatOfTheSideTaken) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    if bool(x.sum() > 0):
+        wide = True
+        n = 3
+    else:
+        wide = False
+        n = 2
+    if wide:
+        z = x[:, :n]
+    else:
+        z = x[0, :n]
+    if n == 2:
+        z = z + 1
+    return z
+)");
+  for (const double example : {-1.0, 1.0})
+    expect_same(m, written(m, full({2, 3}, example)), full({2, 3}, 2 * example));
+}
+
+TEST_F(ExportByData, TheSideThatTheExampleDoesNotTakeMayFail) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    chosen = x[x > 0]
+    mask: Optional[Tensor] = None
+    if chosen.size(0) > 2:
+        mask = chosen > 1
+        y = chosen.view([3, -1]).sum(0)
+    else:
+        y = chosen[:2] + x[:2]
+    if mask is not None:
+        y = y * mask.sum()
+    return y
+)");
+  const Module back = written(m, tensor({1.0, -2.0, 0.5, -1.0}));
+  expect_same(m, back, tensor({1.0, 2.0, -3.0, -1.0}));
+  test::expect_words(test::text_of([&] {
+                       (void)back.forward({tensor({1.0, 2.0, 3.0, -1.0})});
+                     }),
+                     {"the program was exported for sizes where"});
+  expect_same(m, written(m, tensor({1.0, 2.0, 3.0, -1.0})), tensor({5.0, -2.0, 1.0, 0.5}));
+}
+
+TEST_F(ExportByData, RangesWithSteps) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    n = int(x.sum())
+    y = torch.zeros([1])
+    for i in range(1, n, 3):
+        y = y * 2 + i
+    for i in range(n, -2, -2):
+        y = y * 0.5 + i
+    for i in range(2, n):
+        y = y + 1
+    return y
+)");
+  for (const double example : {1.0, 0.0}) {
+    const Module back = written(m, full({4}, example));
+    for (const double x : {-2.0, 0.0, 0.25, 1.0, 2.0, 2.5}) expect_same(m, back, full({4}, x));
+  }
+}
+
+TEST_F(ExportByData, BoolsOfTensorsAndOfNumbersAreJoined) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    n = 0
+    while n < int(x.max()) and bool(x.sum() < 20):
+        x = x + 1
+        n = n + 1
+    if bool(x.min() > 2) or n > 3:
+        y = x * 2
+    else:
+        y = x - n
+    return y, x * n
+)");
+  const Module back = written(m, tensor({1.0, 2.0, 3.0}));
+  for (const double x : {-2.0, 1.0, 3.0, 8.0}) expect_same(m, back, tensor({x, 2 * x, x + 1}));
+}
+
+}  // namespace
+}  // namespace tenon::jit
