@@ -127,6 +127,23 @@ def forward(self, x: Tensor, pair: Tuple[Tensor, Tensor]) -> Tuple[Tensor, Tenso
 }
 
 // As models of ONNX compute positions and masks.
+// As traces have `n *= k`, and what is the same for all sizes until a size is written to it.
+TEST_F(ExportSizes, NumbersAndTensorsThatSizesAreWrittenTo) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    n = torch.tensor(x.size(1))
+    n = n.mul_(torch.tensor(x.size(2)))
+    n = n.mul_(torch.tensor(x.size(0))).sub_(1).add_(torch.tensor(1))
+    sums = torch.zeros([3])
+    last = sums[1:]
+    sums.add_(x.size(0))
+    last.mul_(2)
+    return x.reshape([int(n), -1]), x * n, sums + last.sum()
+)");
+  const Module back = again(m, {ones({2, 7, 3, 4})}, {{{"x", {{0, "batch"}}}}, {}});
+  for (const int64_t n : {1, 2, 5}) expect_same(m, back, {randn({n, 7, 3, 4})});
+}
+
 TEST_F(ExportSizes, ListsAreBroadcastAndPutIntoTensors) {
   const Module m = define(R"(
 def forward(self, x: Tensor, past: Tensor) -> Tuple[Tensor, Tensor, Tensor]:

@@ -99,6 +99,13 @@ bool levels(const Node& n) {
          n.output()->type()->is(TypeKind::Bool);
 }
 
+// Of numbers in tensors: what a node in place computes.
+std::string functional(const Node& n) {
+  const std::string& kind = n.kind();
+  const bool in_place = n.op && n.op->form == Operator::Form::Inplace;
+  return in_place ? kind.substr(0, kind.size() - 1) : kind;
+}
+
 // Of a list of numbers, one number: min, max and sum.
 bool folds_list(const Node& n) {
   return n.inputs().size() == 1 && n.outputs().size() == 1 &&
@@ -360,11 +367,17 @@ void ProgramWriter::convert(Item& result, const Item& of) {
     compute(result, "torch.sym_int", {&of}, applied("TruncToInt", {expression_of(of)}));
 }
 
+bool ProgramWriter::is_arithmetic_of_two(const Node& n) {
+  const std::string kind = functional(n);
+  return rule_of(kind) && n.inputs().size() >= 2 && kind.rfind("aten::", 0) == 0;
+}
+
 void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {
-  const Rule* rule = rule_of(n.kind());
+  const std::string kind = functional(n);
+  const Rule* rule = rule_of(kind);
   std::vector<const Item*> of;
   for (const Value* v : n.inputs()) of.push_back(&at(v));
-  const bool rounded = n.is("aten::div") && of.size() == 3;
+  const bool rounded = kind == "aten::div" && of.size() == 3;
   if (rounded && !of[2]->example.isNone()) rule = rule_of("aten::floordiv");
   const bool scaled = of.size() == 3 && !rounded;  // add and sub have a factor
   if (scaled && !(is_number(of[2]->example) && real_in(of[2]->example) == 1)) rule = nullptr;
@@ -382,7 +395,7 @@ void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {
   const char* function = !rule ? nullptr : real ? rule->reals : rule->integers;
   if (!function) refuse(n, "its result depends on a size that varies");
   const std::string minus = "Integer(-1)";
-  if (n.is("aten::sub") || n.is("aten::rsub")) texts[1] = applied("Mul", {minus, texts[1]});
+  if (kind == "aten::sub" || kind == "aten::rsub") texts[1] = applied("Mul", {minus, texts[1]});
   if (n.is("aten::neg")) texts.push_back(minus);
   if (texts.size() == 2 && texts[0] == texts[1] && number_in(result.example).isBool()) {
     result.constant = true;  // a size, and the same one

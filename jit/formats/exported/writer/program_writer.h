@@ -133,10 +133,13 @@ class ProgramWriter {
   bool has_sizes_by_data(const Item& argument) const;
   bool gives_sizes_by_data(const Node& n) const;
   bool write_constant(const Node& n);
+  bool write_number(const Node& n);
+  void give_memory_per_run(const Node& n);
   void copy_constant(Item& item);
   bool is_weight(const Tensor& t) const;
   static bool holds_numbers(const IValue& v);
   bool is_arithmetic(const Node& n) const;
+  static bool is_arithmetic_of_two(const Node& n);
   void visit_operator(const Node& n);
 
   // Numbers that depend on sizes (numbers.cpp).
