@@ -512,7 +512,10 @@ def forward(self, x: Tensor):
     y.add_(x)
     c = x.to(x.device, None, False, True)
     c.mul_(3)
-    return y, z, c, x.to(torch.float64, False), x.to(False), x.cpu()
+    same = torch.as_tensor(y)
+    same.add_(1)
+    wide = torch.as_tensor(same, dtype=torch.float64)
+    return y, z, c, x.to(torch.float64, False), x.to(False), x.cpu(), same, wide
 )");
   expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
 }

@@ -266,7 +266,8 @@ bool ProgramWriter::visit_structure(const Node& n) {
 
 // x.to(y.device) and similar calls, which only scripts have: a cast, or the tensor itself.
 bool ProgramWriter::visit_move(const Node& n) {
-  if (!(n.is("aten::to") || n.is("aten::cpu")) || !n.op || n.op->op) return false;
+  const bool as = n.is("aten::as_tensor") && n.input(0)->type()->is(TypeKind::Tensor);
+  if (!(as || n.is("aten::to") || n.is("aten::cpu")) || !n.op || n.op->op) return false;
   const Item& self = at(n.input(0));
   const Tensor& t = self.example.toTensor();
   const Item *dtype = nullptr, *copy = nullptr;

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// torchaudio's operators, and those of compressed layouts that torch_geometric names.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tenon/jit.h"
+#include "tenon/jit/export_program.h"
+#include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
+#include "tests/support.h"
+
+namespace tenon::jit {
+namespace {
+
+// y[i] = x[i] - 0.5 y[i - 1] in the first channel, x[i] + y[i - 1] - 0.25 y[i - 2] in the second.
+TEST(JitAudio, FiltersTakeTheSamplesBefore) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    a = torch.tensor([[0.0, 0.5, 1.0], [0.25, -1.0, 1.0]])
+    out = torch.zeros([x.size(0), 2, x.size(2) + 2])
+    return torch.ops.torchaudio._lfilter_core_loop(x, a, out)[:, :, 2:]
+)");
+  const Tensor x =
+      tensor({1.0, 2.0, 3.0, 1.0, 0.0, -1.0, 2.0, 0.0, 0.0, 1.0, 1.0, 1.0}).view({2, 2, 3});
+  const Tensor want =
+      tensor({1.0, 1.5, 2.25, 1.0, 1.0, -0.25, 2.0, -1.0, 0.5, 1.0, 2.0, 2.75}).view({2, 2, 3});
+  EXPECT_TRUE(allclose(m.forward({x}).toTensor(), want));
+  const std::string path = core::join(testing::TempDir(), "/tenon_filter_", getpid(), ".pt2");
+  export_program(m, {x}, path);
+  EXPECT_TRUE(allclose(load(path).forward({x}).toTensor(), want));
+  std::filesystem::remove(path);
+  test::expect_words(test::text_of([&] {
+                       (void)m.forward({ones({2, 3, 4})});
+                     }),
+                     {"_lfilter_core_loop: expected the sizes"});
+}
+
+TEST(JitAudio, OverdriveKeepsWhatItEndsWith) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, loud: Tensor):
+    before, last, out = torch.zeros([1]), torch.zeros([1]), torch.zeros_like(x)
+    torch.ops.torchaudio._overdrive_core_loop(x, loud, before, last, out)
+    return out, before, last
+)");
+  std::vector<Tensor> got;
+  add_tensors(m.forward({tensor({{1.0, 2.0}}), tensor({{4.0, 6.0}})}), got);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_TRUE(allclose(got[0], tensor({{3.5, 5.485}})));
+  EXPECT_TRUE(allclose(got[1], tensor({6.0})));
+  EXPECT_TRUE(allclose(got[2], tensor({5.98})));
+}
+
+TEST(JitCompressed, RowsAreCountedAndRepeated) {
+  const Module m = define(R"(
+def forward(self, rows: Tensor, columns: Tensor):
+    starts = torch._convert_indices_from_coo_to_csr(rows, 5)
+    narrow = torch._convert_indices_from_coo_to_csr(rows, 5, out_int32=True)
+    return starts, narrow, torch._convert_indices_from_csr_to_coo(starts, columns)
+)");
+  const Tensor rows = tensor({0, 0, 2, 3, 3, 3}, kLong),
+               columns = tensor({1, 4, 0, 2, 3, 4}, kLong);
+  std::vector<Tensor> got;
+  add_tensors(m.forward({rows, columns}), got);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_TRUE(got[0].equal(tensor({0, 2, 2, 3, 6, 6}, kLong)));
+  EXPECT_TRUE(got[1].equal(tensor({0, 2, 2, 3, 6, 6}, kInt)));
+  EXPECT_TRUE(got[2].equal(stack({rows, columns})));
+}
+
+// The branches of a module of graphs that dense tensors do not take.
+TEST(JitCompressed, BranchesThatNameThemAreLoaded) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, csr: bool):
+    if csr:
+        x = torch._sparse_mm(x.to_sparse_csr(), x, "sum") + x.crow_indices() + x.col_indices()
+    return x
+)");
+  EXPECT_TRUE(m.forward({ones({2}), false}).toTensor().equal(ones({2})));
+  test::expect_words(test::text_of([&] {
+                       (void)m.forward({ones({2, 2}), true});
+                     }),
+                     {"aten::to_sparse_csr", "compressed sparse layouts", "not supported"});
+}
+
+}  // namespace
+}  // namespace tenon::jit
