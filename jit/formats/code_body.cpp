@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as statements: one a node, in their order; constants stand where they are used.
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -154,6 +155,26 @@ bool is_exported_check(const Node& n) {
          n.is("exported::check_length");
 }
 
+bool is_switched_off(const Node& n) {
+  const auto enabled = n.is("exported::autocast_mode") ? to_constant(n.input(2)) : std::nullopt;
+  return enabled && enabled->isBool() && !enabled->toBool();
+}
+
+// Autocast switched off, in regions that switch it off and around none that switches it on, or the
+// end of this: torch's language has no such region, and operators cast neither in it nor beside it.
+bool is_mode_without_casts(const Node& n) {
+  if (n.is("exported::end_mode")) return is_mode_without_casts(*n.input(0)->node());
+  if (!is_switched_off(n)) return false;
+  const auto& uses = n.output()->uses();
+  const bool alone = std::none_of(uses.begin(), uses.end(), [](const Use& u) {
+    return u.user->is("exported::autocast_mode") && !is_mode_without_casts(*u.user);
+  });
+  const Node* outer = n.input(3)->node();
+  while (outer->is("exported::grad_mode") || is_switched_off(*outer))
+    outer = outer->input(outer->is("exported::grad_mode") ? 1 : 3)->node();
+  return alone && outer->is("prim::Constant");
+}
+
 // The mode from before stands for it, and is set again at its end.
 void BodyWriter::grad_mode(const Node& n, int depth) {
   const bool begins = n.is("exported::grad_mode");
@@ -174,7 +195,7 @@ void BodyWriter::end_with(const Node& n) {
 }
 
 void BodyWriter::node(const Node& n, int depth) {
-  if (written_in_place(n) || is_exported_check(n)) return;
+  if (written_in_place(n) || is_exported_check(n) || is_mode_without_casts(n)) return;
   if (n.is("prim::If")) return branches(n, depth);
   if (n.is("prim::Loop")) return loop(n, depth);
   if (n.is("prim::fork")) return fork(n, depth);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // A trace keeps the numbers of Python that operators were given, x + 0.5, as constant tensors of
-// doubles without dimensions. To torch they stay numbers: with integers they give the default
-// dtype, where a tensor of doubles would give doubles.
+// doubles, or of complex numbers of doubles, without dimensions. To torch they stay numbers: with
+// integers they give the default dtype, where a tensor of doubles would give doubles.
 #include "jit/formats/wrapped_numbers.h"
 
 #include "tenon/jit/operator.h"
@@ -27,12 +27,14 @@ const Operator* with_number(const Node& n) {
   return nullptr;
 }
 
-std::optional<double> number_of(const Value* v) {
+std::optional<IValue> number_of(const Value* v) {
   const std::optional<IValue> c = to_constant(v);
   if (!c || !c->isTensor() || !c->toTensor().defined()) return std::nullopt;
   const Tensor& t = c->toTensor();
-  if (t.dim() != 0 || t.scalar_type() != kDouble || !t.device().is_cpu()) return std::nullopt;
-  return t.item<double>();
+  if (t.dim() != 0 || !t.device().is_cpu()) return std::nullopt;
+  if (t.scalar_type() == kDouble) return t.item<double>();
+  if (t.scalar_type() == kComplexDouble) return IValue(t.item<core::complex<double>>());
+  return std::nullopt;
 }
 
 bool rewrite(const Block& b) {
@@ -42,7 +44,7 @@ bool rewrite(const Block& b) {
     if (!n->op || n->inputs().size() < 2 || n->inputs().size() != n->op->schema.arguments.size() ||
         n->op->schema.arguments[1].alias.write)
       continue;
-    const std::optional<double> number = number_of(n->input(1));
+    const std::optional<IValue> number = number_of(n->input(1));
     const Operator* op = number ? with_number(*n) : nullptr;
     if (!op) continue;
     Graph& g = *n->graph();

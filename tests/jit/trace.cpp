@@ -199,6 +199,22 @@ TEST(JitTrace, NumbersOfTheHostBecomeConstants) {
   expect_equal(traced(ones({3})), tensor({2.0F, 5.0F, 8.0F}));  // nothing is added up
 }
 
+// To torch they are numbers, which do not widen: integers give the default dtypes with them.
+TEST(JitTrace, NumbersInFilesStayNumbers) {
+  const Tensor half = tensor(0.5, kDouble), turn = view_as_complex(tensor({0.0, -2.0}, kDouble));
+  const auto traced = trace(
+      [&](const Tensor& x) {
+        return std::vector<Tensor>{x * half, x * turn};
+      },
+      {arange(3)});
+  std::stringstream file;
+  traced.module().save(file);
+  const auto got = load(file).forward({arange(3)}).toTensorVector();
+  EXPECT_EQ(got[0].scalar_type(), kFloat);
+  EXPECT_EQ(got[1].scalar_type(), kComplexFloat);
+  EXPECT_TRUE(imag(got[1]).equal(tensor({0.0F, -2.0F, -4.0F})));
+}
+
 TEST(JitTrace, FactoriesAreRecorded) {
   const auto traced = trace(
       [](const Tensor& x) {

@@ -199,8 +199,17 @@ TEST(JitExported, AutocastThatIsOffHasAnyDtype) {
       node["inputs"][2]["arg"] = Json{{"as_bool", false}};
     }
   }));
-  const IValue out = load(archive).forward({arange(6, kFloat).view({2, 3}) / 7});
+  Module m = load(archive);
+  const IValue x = arange(6, kFloat).view({2, 3}) / 7, out = m.forward({x});
   EXPECT_EQ(out.toTupleRef().items[0].toTensor().scalar_type(), kFloat);
+  // It does nothing, and is left out of TorchScript, which torch then reads.
+  m.unit()->kept = nullptr;
+  std::stringstream file;
+  m.save(file);
+  const Module script = load(file);
+  EXPECT_FALSE(contains(script.get_method("forward").graph()->str(), "autocast_mode"));
+  EXPECT_TRUE(script.forward({x}).toTupleRef().items[0].toTensor().equal(
+      out.toTupleRef().items[0].toTensor()));
 }
 
 TEST(JitExported, BranchesAndLoops) {
