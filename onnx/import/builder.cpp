@@ -124,6 +124,10 @@ void Builder::add_initializers(const pb::GraphProto& g, Scope& s) {
                 "' is there twice");
   };
   for (const pb::TensorProto& t : g.initializer()) {
+    if (t.data_type() == pb::STRING) {
+      s.values.emplace(t.name(), read_strings(t));
+      continue;
+    }
     auto& mine = const_cast<pb::TensorProto&>(t);  // of model_, whose bytes tensors take over
     add(t.name(), read_tensor(mine, external_), t.data_type());
   }
@@ -154,7 +158,9 @@ void Builder::set_outputs(const pb::GraphProto& g, const std::vector<ItemPtr>& o
   for (std::size_t i = 0; i < outs.size(); ++i) {
     const pb::ValueInfoProto& info = g.output(static_cast<int>(i));
     const ItemPtr& o = outs[i];
-    values.push_back(o->other && !info.type().has_tensor_type() ? o->other : tensor(o));
+    values.push_back(o->strings                                   ? list_of_strings(*o)
+                     : o->other && !info.type().has_tensor_type() ? o->other
+                                                                  : tensor(o));
     types.push_back(values.back()->type());
   }
   Value* out =
@@ -215,6 +221,7 @@ std::vector<ItemPtr> Builder::translate(Call& c) {
   TENON_CHECK(e, NotImplementedError, "operator ", c.node.op_type(), " is not known for version ",
               c.version);
   if (auto folded = fold(c, *e)) return *folded;
+  if (auto moved = move_strings(c, *e)) return *moved;
   if (e->translate) return e->translate(*this, c);
   return call_function(c, e->function ? e->function : e->name, e->gives);
 }

@@ -67,6 +67,11 @@ class Builder {
   static ItemPtr item(Value* v, std::optional<ScalarType> dtype = std::nullopt);
   static ItemPtr constant_item(Tensor t, std::string name = {});
 
+  // Tensors of strings that are known while loading, as labels of classes are: programs have no
+  // such tensors, and compute on positions in a table. Only a result of the model becomes a list.
+  static ItemPtr strings_item(ItemPtr codes, std::vector<std::string> table);
+  static ItemPtr read_strings(const pb::TensorProto& t);
+
   // Nodes before the insertion point.
   Graph& graph() { return *graph_; }
   Value* constant(IValue v) { return graph_->insert_constant(std::move(v), range_); }
@@ -104,6 +109,9 @@ class Builder {
   Value* attribute_argument(Call& c, const jit::Argument& a);
   jit::Function& text_function(std::string_view name);
   std::vector<Value*> inline_function(jit::Function& f, const std::vector<Value*>& arguments);
+  Value* list_of_strings(const Item& i);  // str[], in order, whatever the shape
+  // Operators that only move elements move the positions; nothing for others and other inputs.
+  std::optional<std::vector<ItemPtr>> move_strings(Call& c, const Entry& e);
   void describe(const pb::NodeProto& n);
   void mark_weights(Call& c);
   Value* module_tensor(const ItemPtr& i);

@@ -15,13 +15,23 @@
 
 namespace tenon::onnx {
 
+struct Item;
+using ItemPtr = std::shared_ptr<Item>;  // null: an input that is left out
+
+// A tensor of strings: int64 positions in a table that is known while loading.
+struct Strings {
+  ItemPtr codes;
+  std::vector<std::string> table;
+};
+
 // Sizes and positions are tensors in ONNX and integers in programs: the form of integers is kept
 // from Shape to Reshape, so that nothing is computed on a device or waits for one.
 struct Item {
   std::string name;
-  jit::Value* tensor = nullptr;     // made when it is first asked for, where the other form is
-  jit::Value* ints = nullptr;       // int[] for a tensor of one dimension, int for a scalar
-  jit::Value* other = nullptr;      // a sequence (Tensor[]), an optional, a map
+  jit::Value* tensor = nullptr;  // made when it is first asked for, where the other form is
+  jit::Value* ints = nullptr;    // int[] for a tensor of one dimension, int for a scalar
+  jit::Value* other = nullptr;   // a sequence (Tensor[]), an optional, a map
+  std::shared_ptr<const Strings> strings;
   std::optional<ScalarType> dtype;  // of the tensor, where it is known
   int32_t onnx_type = 0;            // as the file says, where it does
   Tensor constant;                  // known while loading
@@ -33,7 +43,6 @@ struct Item {
   bool is_ints() const { return ints && ints->type()->is(jit::TypeKind::List); }
   bool is_int() const { return ints && ints->type()->is(jit::TypeKind::Int); }
 };
-using ItemPtr = std::shared_ptr<Item>;  // null: an input that is left out
 
 // The values of a graph of the file; those of the graphs around it are seen, too.
 struct Scope {

@@ -11,6 +11,7 @@ namespace {
 struct Tables {
   std::map<std::pair<std::string, std::string>, std::vector<const Entry*>> entries;
   std::map<std::string, std::string, std::less<>> texts;
+  std::vector<std::string> twice;
 };
 // Written while the library loads, and only read afterwards.
 Tables& tables() {
@@ -48,8 +49,13 @@ Texts::Texts(const char* text) {
   for (std::size_t at = all.find(kDef); at != std::string::npos;) {
     const std::size_t next = all.find(kDef, at + 1);
     const std::size_t name = at + kDef.size();
-    tables().texts[all.substr(name, all.find('(', name) - name)] =
-        all.substr(at + 1, next == std::string::npos ? next : next - at);
+    const std::string function = all.substr(name, all.find('(', name) - name);
+    const bool is_new =
+        tables()
+            .texts
+            .emplace(function, all.substr(at + 1, next == std::string::npos ? next : next - at))
+            .second;
+    if (!is_new) tables().twice.push_back(function);
     at = next;
   }
 }
@@ -93,6 +99,8 @@ std::vector<NamedEntry> all_entries() {
     for (const Entry* e : list) out.push_back({key.first, e});
   return out;
 }
+
+const std::vector<std::string>& texts_with_one_name() { return tables().twice; }
 
 const std::string* find_text(std::string_view function) {
   const auto it = tables().texts.find(function);

@@ -53,5 +53,7 @@ std::vector<NamedEntry> all_entries();
 
 // The text of one function; null: there is none.
 const std::string* find_text(std::string_view function);
+// Functions of two texts, which would be called instead of one another; for tests.
+const std::vector<std::string>& texts_with_one_name();
 
 }  // namespace tenon::onnx

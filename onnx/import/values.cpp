@@ -151,6 +151,8 @@ Value* Builder::tensor(const ItemPtr& i) {
     if (scalar || !anchor_) return constant(i->constant);
     return i->tensor = module_tensor(i);
   }
+  TENON_CHECK(!i->strings, TypeError, "a tensor is expected, and '", i->name,
+              "' is one of strings, which are not computed on");
   TENON_CHECK(i->other, ValueError, "a value is missing");
   const jit::TypePtr& t = i->other->type();
   if (t->is(TypeKind::Optional) && t->element()->is(TypeKind::Tensor)) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operators of com.microsoft that exported and optimized transformers use, and a few of ai.onnx.ml.
+// Operators of com.microsoft that exported and optimized transformers use.
 #include "onnx/import/builder.h"
 #include "tenon/runtime/error.h"
 
@@ -200,11 +200,6 @@ def GroupQueryAttention(q: Tensor, k: Optional[Tensor], v: Optional[Tensor], pas
   else:
     p = torch.softmax(s, -1)
   return _no_heads(torch.matmul(p, torch.repeat_interleave(d, groups, 1))), c, d
-def ArrayFeatureExtractor(x: Tensor, at: Tensor) -> Tensor:
-  y = x if x.dim() > 1 else x.unsqueeze(0)
-  return y.index_select(y.dim() - 1, at.reshape([-1]))
-def Binarizer(x: Tensor, *, threshold: float = 0.0) -> Tensor:
-  return (x > threshold).to(x.dtype)
 )py");
 
 constexpr Gives kSame = Gives::Same;
@@ -240,11 +235,6 @@ const Entries kRegistered("com.microsoft", kContrib, std::size(kContrib));
 // ONNX Runtime puts these into ONNX's own domain.
 const Entry kOwn[] = {{"SimplifiedLayerNormalization", 1, 0, kSame}};
 const Entries kOwnRegistered("", kOwn, std::size(kOwn));
-const Entry kMl[] = {
-    {"ArrayFeatureExtractor", 1, 0, kSame},
-    {"Binarizer", 1, 0, kSame},
-};
-const Entries kMlRegistered("ai.onnx.ml", kMl, std::size(kMl));
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -338,6 +338,7 @@ std::vector<ItemPtr> translate_constant(Builder& b, Call& c) {
               " attributes, expected one value");
   const auto& [name, a] = *c.attributes.begin();
   const ExternalData none;
+  if (name == "value" && a->t().data_type() == pb::STRING) return {Builder::read_strings(a->t())};
   if (name == "value") {
     ItemPtr i = Builder::constant_item(b.read(a->t()));
     i->onnx_type = a->t().data_type();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "onnx/import/table.h"
 #include "tenon/creation.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
@@ -71,6 +72,10 @@ TEST(OnnxOperators, NgramsAreWeighed) {
   const Tensor y = m.load().forward({x}).toTensor();
   EXPECT_TRUE(
       y.equal(tensor({0., 4., 0., .5, 2., 0., 0., 0.}, TensorOptions(kFloat)).reshape({2, 4})));
+}
+
+TEST(OnnxOperators, FunctionsOfTextsHaveDifferentNames) {
+  EXPECT_EQ(texts_with_one_name(), std::vector<std::string>());
 }
 
 // x < 2 leads to leaf 0 or 1; NaN goes where the node says.
