@@ -254,5 +254,42 @@ TEST(OnnxContrib, DeviationsOfNormalizationsWithoutMeans) {
   EXPECT_TRUE(y[1].allclose(inverse, 1e-4, 1e-5));
 }
 
+// The values are those of ONNX Runtime.
+TEST(OnnxContrib, BoxesAreCroppedAndResized) {
+  const Tensor x = arange(12, kFloat).reshape({1, 1, 3, 4});
+  const Tensor boxes = tensor({0.f, 0.f, 1.f, 1.f, 0.25f, -0.5f, 0.75f, 0.5f}, kFloat).view({2, 4});
+  Contrib m;
+  m.input("x").input("r").input("of", pb::INT32).output("y");
+  m.ints("size", {2}, {2, 3});
+  set_float(m.call("CropAndResize", {"x", "r", "of", "size"}, {"y"}), "extrapolation_value", -1);
+  const Tensor y = m.load().forward({x, boxes, zeros({2}, kInt)}).toTensor();
+  const Tensor want =
+      tensor({0., 1.5, 3., 8., 9.5, 11., -1., 2., 3.5, -1., 6., 7.5}, kFloat).view({2, 1, 2, 3});
+  EXPECT_TRUE(allclose(y, want));
+}
+
+TEST(OnnxContrib, UniqueElementsAreInTheirOrder) {
+  Contrib m;
+  m.input("x").output("y").output("at", pb::INT64).output("n", pb::INT64);
+  m.call("Unique", {"x"}, {"y", "at", "n"});
+  const auto all = results(m.load(), {tensor({3., 1., 3., 2.}, kFloat)});
+  EXPECT_TRUE(all.at(0).equal(tensor({3., 1., 2.}, kFloat)));
+  EXPECT_TRUE(all.at(1).equal(tensor({0, 1, 0, 2}, kLong)));
+  EXPECT_TRUE(all.at(2).equal(tensor({2, 1, 1}, kLong)));
+}
+
+TEST(OnnxContrib, ImagesWhoseChannelsAreLastArePooled) {
+  Contrib m;
+  m.input("x", pb::UINT8).output("y", pb::UINT8);
+  auto& n = m.call("NhwcMaxPool", {"x"}, {"y"});
+  set_ints(n, "kernel_shape", {2, 2});
+  set_ints(n, "strides", {2, 1});
+  const Tensor x = randint(0, 255, {2, 4, 5, 3}).to(kByte);
+  const Tensor y = m.load().forward({x}).toTensor();
+  const Tensor want =
+      max_pool2d(x.to(kFloat).movedim(-1, 1), {2, 2}, {2, 1}).movedim(1, -1).to(kByte);
+  EXPECT_TRUE(y.equal(want));
+}
+
 }  // namespace
 }  // namespace tenon::onnx
