@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors, inputs and outputs of a model, and the file.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 
@@ -248,10 +249,11 @@ int64_t ir_version(int64_t opset) {
   return opset >= 15 ? 8 : 7;
 }
 
+constexpr int64_t kUsualOpset = 17;
 constexpr std::size_t kMessageLimit = std::size_t{2} << 30;  // of protobuf
 
-pb::ModelProto model_of(const jit::Module& module, const std::vector<IValue>& inputs,
-                        const ExportOptions& options) {
+pb::ModelProto model_for_opset(const jit::Module& module, const std::vector<IValue>& inputs,
+                               const ExportOptions& options) {
   Exporter exporter(module, options);
   pb::ModelProto model = exporter.run(inputs);
   model.set_ir_version(ir_version(options.opset));
@@ -272,6 +274,32 @@ pb::ModelProto model_of(const jit::Module& module, const std::vector<IValue>& in
     entry->set_value(value);
   }
   return model;
+}
+
+// The greatest version that a refusal asks for, "needs opset 18"; 0: none does.
+int64_t needed_opset(const std::string& refusal) {
+  constexpr std::string_view kNeeds = "needs opset ";
+  int64_t most = 0;
+  for (std::size_t at = refusal.find(kNeeds); at != std::string::npos;
+       at = refusal.find(kNeeds, at + 1))
+    most = std::max<int64_t>(most, std::atoi(refusal.c_str() + at + kNeeds.size()));
+  return most;
+}
+
+pb::ModelProto model_of(const jit::Module& module, const std::vector<IValue>& inputs,
+                        const ExportOptions& options) {
+  if (options.opset != 0) return model_for_opset(module, inputs, options);
+  ExportOptions chosen = options;
+  chosen.opset = kUsualOpset;
+  while (true) {
+    try {
+      return model_for_opset(module, inputs, chosen);
+    } catch (const NotImplementedError& e) {
+      const int64_t next = needed_opset(e.msg());
+      if (next <= chosen.opset || next > kMaxOpset) throw;
+      chosen.opset = next;
+    }
+  }
 }
 
 std::string bytes_of(const pb::ModelProto& model) {

@@ -387,6 +387,18 @@ def forward(self, x: Tensor, g: Tensor) -> Tensor:
   }
 }
 
+TEST(OnnxExport, TheOperatorSetIsOneThatHasTheOperators) {
+  const Tensor x = randn({3, 4});
+  const auto opset_of = [&](const std::string& value) {
+    const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return " + value);
+    const jit::Module back = onnx::load_bytes(exported(m, {x}));
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+    return onnx::model_info(back)->opsets.at("");
+  };
+  EXPECT_EQ(opset_of("x + 1"), 17);
+  EXPECT_EQ(opset_of("x.scatter_reduce(0, torch.zeros_like(x, dtype=torch.int64), x, 'amax')"), 18);
+}
+
 TEST(OnnxExport, AFunctionIsRecordedFirst) {
   const std::string path = core::join(testing::TempDir(), "/tenon_function_", getpid(), ".onnx");
   onnx::export_([](const Tensor& x, const Tensor& y) { return (x * y).relu() + 1; },

@@ -277,4 +277,20 @@ TEST(OnnxExportSizes, ModelsThatResizeAreWrittenAgain) {
   }
 }
 
+TEST(OnnxExportSizes, LossesAndMeansOfPlacesAreOfAnySize) {
+  manual_seed(37);
+  const Tensor x = randn({4, 6});
+  for (const char* body :
+       {"    return torch.triplet_margin_loss(x, x * 2, x.flip([0]), 0.5, 2.0, 1e-6, True)\n",
+        "    return torch.triplet_margin_loss(x, x * 2, x.flip([0]), 1.0, 3.0, 1e-6, False, 0)\n",
+        "    return torch.cosine_embedding_loss(x, x.flip([0]), torch.sign(x[:, 0]), 0.1)\n",
+        "    at = (x > 0).to(torch.int64)\n"
+        "    return torch.ones_like(x).scatter_reduce(0, at, x, 'mean')\n",
+        "    at = (x > 0).to(torch.int64)\n"
+        "    return (x * 3).scatter_reduce(0, at, x, 'mean', include_self=False)\n",
+        "    at = torch.tensor([[0, 1, 0], [2, 1, 1]])\n"
+        "    return torch.ones_like(x).scatter_reduce(0, at, x, 'mean')\n"})
+    expect_any_size(body, x, kBatch, {randn({7, 6}), randn({3, 6})});
+}
+
 }  // namespace

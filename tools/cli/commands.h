@@ -37,7 +37,7 @@ struct ConvertOptions {
   // folder.
   std::string inputs, cases;
   std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE" or "NAME:AXIS=SIZE:MIN..MAX"
-  int64_t opset = 17;
+  int64_t opset = 0;
   bool external_data = false;  // of ONNX
 };
 void convert_program(const ConvertOptions& options);

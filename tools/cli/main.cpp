@@ -288,8 +288,9 @@ int main(int argc, char** argv) {
   convert->add_option("--dynamic", to_convert.dynamic,
                       "Of .pt2 and .onnx: an input's dimension that may change, as x:0=batch, in a "
                       ".pt2 also its range, x:0=batch:1..64; all sizes are fixed without any");
-  convert->add_option("--opset", to_convert.opset, "Of .onnx: the version of ONNX's operators")
-      ->capture_default_str();
+  convert->add_option("--opset", to_convert.opset,
+                      "Of .onnx: the version of ONNX's operators; 17, or the first that has those "
+                      "which the program needs, without it");
   convert->add_flag("--external-data", to_convert.external_data,
                     "Of .onnx: weights in OUT.data beside it, as models of 2 GiB have them anyway");
   tenon::command::TuneCommand to_tune;

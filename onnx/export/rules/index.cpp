@@ -35,11 +35,18 @@ bool same_sizes(const Call& c, const char* a, const char* b) {
   if (c.example(a).sizes() != c.example(b).sizes()) return false;
   return (c.is_fixed(a) && c.is_fixed(b)) || c.get(a).sizes == c.get(b).sizes;
 }
+// As many elements as positions.
+std::string source(Call& c, ScalarType d) {
+  const std::string src = c.in("src", d);
+  if (same_sizes(c, "src", "index")) return src;
+  const std::vector<int64_t> begin(static_cast<std::size_t>(c.rank("index")), 0);
+  return c.op("Slice", {src, c.int_list(begin), c.op("Shape", {c.in("index")})});
+}
 void scatter(Call& c) {
   const ScalarType d = c.dtype("self");
   std::string src;
   if (c.has("src"))
-    src = c.in("src", d);
+    src = source(c, d);
   else
     src = c.op("Expand", {c.in("value", d), c.op("Shape", {c.in("index")})});
   Attrs attrs{{"axis", c.axis("dim", "self")}};
@@ -49,16 +56,35 @@ void scatter(Call& c) {
     need(c.exporter.opset() >= 16, "a reduction needs opset 16");
     attrs.push_back({"reduction", reduction});
   }
-  if (c.has("src") && !same_sizes(c, "src", "index")) {  // as many elements as positions
-    const std::vector<int64_t> begin(static_cast<std::size_t>(c.rank("index")), 0);
-    src = c.op("Slice", {src, c.int_list(begin), c.op("Shape", {c.in("index")})});
-  }
   if (c.rank("self") > 0)
     return c.give(c.op("ScatterElements", {c.in("self"), c.in("index", kInt64), src}, attrs));
   const auto listed = [&](const std::string& x) { return c.op("Reshape", {x, c.int_list({-1})}); };
   const std::string y = c.op(
       "ScatterElements", {listed(c.in("self")), listed(c.in("index", kInt64)), listed(src)}, attrs);
   c.give(c.squeeze(y, {0}));
+}
+
+// `x` at the positions is `v`.
+std::string put_number(Call& c, const std::string& x, double v, ScalarType d) {
+  const std::string index = c.in("index", kInt64);
+  const std::string all = c.op("Expand", {c.constant(v, d), c.op("Shape", {index})});
+  return c.op("ScatterElements", {x, index, all}, {{"axis", c.axis("dim", "self")}});
+}
+// The sum over how many there are; what no position names stays.
+void scatter_mean(Call& c) {
+  const ScalarType d = c.dtype("self");
+  need(isFloatingType(d), "means of integers");
+  need(c.exporter.opset() >= 16, "it needs opset 16");
+  const bool all = c.flag("include_self", true);
+  const Attrs add{{"axis", c.axis("dim", "self")}, {"reduction", std::string("add")}};
+  const std::string index = c.in("index", kInt64), one = c.constant(1.0, d),
+                    x = all ? c.in("self") : put_number(c, c.in("self"), 0, d),
+                    sum = c.op("ScatterElements", {x, index, source(c, d)}, add);
+  const std::string there = c.op("Expand", {one, c.op("Shape", {x})});
+  const std::string ones = c.op("Expand", {one, c.op("Shape", {index})});
+  const std::string count =
+      c.op("ScatterElements", {all ? there : put_number(c, there, 0, d), index, ones}, add);
+  c.give(c.op("Div", {sum, count}));
 }
 
 // Without the elements that are there, those that are joined begin as what changes nothing.
@@ -68,19 +94,17 @@ void scatter_reduce(Call& c) {
       {"sum", {"add", 0}}, {"prod", {"mul", 1}}, {"amax", {"max", -inf}}, {"amin", {"min", inf}}};
   const auto at = kinds.find(c.text("reduce"));
   const ScalarType d = c.dtype("self");
+  if (c.text("reduce") == "mean" && c.rank("self") > 0) return scatter_mean(c);
   need(at != kinds.end() && c.rank("self") > 0, "by " + c.text("reduce"));
   const auto& [kind, nothing] = at->second;
   const bool all = c.flag("include_self", true);
   need(c.exporter.opset() >= (nothing == 0 || nothing == 1 ? 16 : 18), "it needs opset 18");
   need(all || isFloatingType(d) || std::isfinite(nothing), "of integers without self");
-  need(same_sizes(c, "src", "index"), "a source that is larger");
   const Attrs axis{{"axis", c.axis("dim", "self")}};
   const std::string index = c.in("index", kInt64);
   std::string x = c.in("self");
-  if (!all)
-    x = c.op("ScatterElements",
-             {x, index, c.op("Expand", {c.constant(nothing, d), c.op("Shape", {index})})}, axis);
-  c.give(c.op("ScatterElements", {x, index, c.in("src", d)}, {axis[0], {"reduction", kind}}));
+  if (!all) x = put_number(c, x, nothing, d);
+  c.give(c.op("ScatterElements", {x, index, source(c, d)}, {axis[0], {"reduction", kind}}));
 }
 
 struct Positions {

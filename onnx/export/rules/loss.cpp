@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Losses, and rounding to levels as training for integers does.
+#include <cmath>
+
 #include "onnx/export/call.h"
 
 namespace tenon::onnx::exporting {
@@ -59,6 +61,44 @@ void l1_loss(Call& c) {
   give_reduced(c, c.op("Abs", {c.op("Sub", {c.in("self"), c.in("target")})}));
 }
 
+std::string sum_of_last(Call& c, const std::string& x) {
+  return c.reduce("ReduceSum", x, {-1}, false);
+}
+std::string at_least_zero(Call& c, const std::string& x) { return c.op("Max", {x, like(c, 0)}); }
+
+// The norm of a - b + eps over the last dimension.
+std::string distance(Call& c, const std::string& a, const std::string& b) {
+  const double p = c.number("p", 2);
+  need(std::isfinite(p) && p != 0, "distances of this p");
+  const std::string d = c.op("Add", {c.op("Sub", {a, b}), like(c, c.number("eps", 1e-6))});
+  if (p == 2) return c.op("Sqrt", {sum_of_last(c, c.op("Mul", {d, d}))});
+  const std::string power = c.op("Pow", {c.op("Abs", {d}), like(c, p)});
+  return c.op("Pow", {sum_of_last(c, power), like(c, 1 / p)});
+}
+void triplet_margin_loss(Call& c) {
+  const std::string a = c.in("anchor"), p = c.in("positive"), n = c.in("negative");
+  std::string far = distance(c, a, n);
+  if (c.flag("swap")) far = c.op("Min", {far, distance(c, p, n)});
+  const std::string more = c.op("Add", {distance(c, a, p), like(c, c.number("margin", 1))});
+  give_reduced(c, at_least_zero(c, c.op("Sub", {more, far})));
+}
+// 1 - cos where the target is 1, cos - margin where it is -1.
+void cosine_embedding_loss(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const std::string a = c.in("input1"), b = c.in("input2"), target = c.in("target", d);
+  const auto square = [&](const std::string& x) {
+    return c.op("Add", {sum_of_last(c, c.op("Mul", {x, x})), like(c, 1e-12)});
+  };
+  const std::string size = c.op("Sqrt", {c.op("Mul", {square(a), square(b)})}),
+                    cosine = c.op("Div", {sum_of_last(c, c.op("Mul", {a, b})), size}),
+                    same = c.op("Sub", {like(c, 1), cosine}),
+                    other = at_least_zero(c, c.op("Sub", {cosine, like(c, c.number("margin"))}));
+  const auto where = [&](double label, const std::string& x) {
+    return c.op("Where", {c.op("Equal", {target, like(c, label)}), x, like(c, 0)});
+  };
+  give_reduced(c, c.op("Add", {where(1, same), where(-1, other)}));
+}
+
 // By levels of a scale, which a zero point moves, and which have ends.
 void to_levels(Call& c, const std::string& scale, const std::string& zero) {
   const std::string x = c.in("self"), level = c.op("Mul", {x, c.op("Reciprocal", {scale})}),
@@ -90,6 +130,8 @@ const Rules::Entry list[] = {
     {"aten::mse_loss", mse_loss},
     {"aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
     {"aten::l1_loss", l1_loss},
+    {"aten::triplet_margin_loss", triplet_margin_loss},
+    {"aten::cosine_embedding_loss", cosine_embedding_loss},
     {"aten::fake_quantize_per_tensor_affine", fake_quantize},
     {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
 TENON_EXPORT_RULES(list);

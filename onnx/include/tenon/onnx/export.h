@@ -24,8 +24,9 @@ namespace tenon::onnx {
 inline constexpr int64_t kMinOpset = 13, kMaxOpset = 22;  // that programs are written for
 
 struct ExportOptions {
-  // The version of ONNX's operators that the model asks for.
-  int64_t opset = 17;
+  // The version of ONNX's operators that the model asks for. 0: 17, or the first that has the
+  // operators which the program needs.
+  int64_t opset = 0;
   // Names of the model's inputs and outputs; missing ones are those of the program. A tensor in a
   // container is an input of its own, "pair_0" or "batch_mask".
   std::vector<std::string> input_names, output_names;
