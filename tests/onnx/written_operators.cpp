@@ -468,11 +468,12 @@ TEST(OnnxExportOperators, BoxesAndRegions) {
       {{boxes.slice(0, 0, 3), rand({3})}, {boxes, rand({6})}},
       {{"x", {{0, "n"}}}, {"s", {{0, "n"}}}});
   const Tensor regions = cat({tensor({0.0, 1.0, 0.0, 1.0, 1.0, 0.0}).view({6, 1}), boxes}, 1);
-  for (const char* body : {"roi_align(x, r, 0.5, 2, 3, 2, True)",
-                           "roi_align(x, r, 1.0, 2, 2, -1, False)", "roi_pool(x, r, 1.0, 2, 2)[0]"})
+  for (const char* body :
+       {"roi_align(x, r, 0.5, 2, 3, 2, True)", "roi_align(x, r, 1.0, 2, 2, -1, False)",
+        "roi_pool(x, r, 1.0, 2, 2)[0]", "ps_roi_align(x, r, 0.5, 2, 2, 2)[0]"})
     expect_model("x: Tensor, r: Tensor) -> Tensor:\n    return torch.ops.torchvision." +
                      std::string(body) + "\n",
-                 {{randn({2, 3, 8, 8}), regions.slice(0, 0, 2)}, {randn({2, 3, 8, 8}), regions}},
+                 {{randn({2, 4, 8, 8}), regions.slice(0, 0, 2)}, {randn({2, 4, 8, 8}), regions}},
                  {{"r", {{0, "n"}}}});
 }
 

@@ -82,6 +82,22 @@ void triplet_margin_loss(Call& c) {
   const std::string more = c.op("Add", {distance(c, a, p), like(c, c.number("margin", 1))});
   give_reduced(c, at_least_zero(c, c.op("Sub", {more, far})));
 }
+// self where the target is 1, what the margin leaves of it where it is -1; both elsewhere.
+void hinge_embedding_loss(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const std::string x = c.in("self", d), t = c.in("target", d);
+  const std::string left = at_least_zero(c, c.op("Sub", {like(c, c.number("margin", 1)), x}));
+  const auto unless = [&](double label, const std::string& value) {
+    return c.op("Where", {c.op("Equal", {t, like(c, label)}), like(c, 0), value});
+  };
+  give_reduced(c, c.op("Add", {unless(1, left), unless(-1, x)}));
+}
+// log(1 + exp(-target self))
+void soft_margin_loss(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const std::string product = c.op("Mul", {c.in("self", d), c.in("target", d)});
+  give_reduced(c, c.op("Softplus", {c.op("Neg", {product})}));
+}
 // 1 - cos where the target is 1, cos - margin where it is -1.
 void cosine_embedding_loss(Call& c) {
   const ScalarType d = c.result().scalar_type();
@@ -130,6 +146,8 @@ const Rules::Entry list[] = {
     {"aten::mse_loss", mse_loss},
     {"aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
     {"aten::l1_loss", l1_loss},
+    {"aten::hinge_embedding_loss", hinge_embedding_loss},
+    {"aten::soft_margin_loss", soft_margin_loss},
     {"aten::triplet_margin_loss", triplet_margin_loss},
     {"aten::cosine_embedding_loss", cosine_embedding_loss},
     {"aten::fake_quantize_per_tensor_affine", fake_quantize},

@@ -20,8 +20,7 @@ void nms(Call& c) {
 }
 
 // Regions are rows of (image, x1, y1, x2, y2).
-void roi_align(Call& c) {
-  const bool aligned = c.flag("aligned");
+std::string aligned_parts(Call& c, bool aligned) {
   need(!aligned || c.exporter.opset() >= 16, "aligned needs opset 16");
   const std::string rois = c.in("rois"), image = c.int_list({0}), axis = c.int_list({1});
   const std::string of = c.cast(c.op("Squeeze", {c.op("Slice", {rois, image, axis, axis}), axis}),
@@ -33,7 +32,20 @@ void roi_align(Call& c) {
   if (c.exporter.opset() >= 16)
     attrs.push_back({"coordinate_transformation_mode",
                      std::string(aligned ? "half_pixel" : "output_half_pixel")});
-  c.give(c.op("RoiAlign", {c.in("input"), c.slice(rois, 1, 1, 5), of}, attrs));
+  return c.op("RoiAlign", {c.in("input"), c.slice(rois, 1, 1, 5), of}, attrs);
+}
+void roi_align(Call& c) { c.give(aligned_parts(c, c.flag("aligned"))); }
+
+// Each part of the box has channels of its own: of all parts of these the one that is theirs.
+void ps_roi_align(Call& c) {
+  need(c.node.output(1)->uses().empty(), "which channels it took");
+  const int64_t h = c.integer("pooled_height"), w = c.integer("pooled_width");
+  const std::string all = aligned_parts(c, true);
+  const std::string parts =
+      c.op("Reshape", {all, c.int_list({0, c.size("input", 1) / (h * w), h * w, h * w})});
+  const Tensor own = eye(h * w, TensorOptions(c.dtype("input")));
+  const std::string mine = c.reduce("ReduceSum", c.op("Mul", {parts, c.constant(own)}), {3}, false);
+  c.give(c.op("Reshape", {mine, c.int_list({0, c.size("input", 1) / (h * w), h, w})}), 0);
 }
 
 void roi_pool(Call& c) {
@@ -46,7 +58,8 @@ void roi_pool(Call& c) {
 
 const Rules::Entry list[] = {{"torchvision::nms", nms},
                              {"torchvision::roi_align", roi_align},
-                             {"torchvision::roi_pool", roi_pool}};
+                             {"torchvision::roi_pool", roi_pool},
+                             {"torchvision::ps_roi_align", ps_roi_align}};
 TENON_EXPORT_RULES(list);
 
 }  // namespace
