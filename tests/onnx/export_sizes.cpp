@@ -285,6 +285,11 @@ TEST(OnnxExportSizes, LossesAndMeansOfPlacesAreOfAnySize) {
         "    return torch.triplet_margin_loss(x, x * 2, x.flip([0]), 1.0, 3.0, 1e-6, False, 0)\n",
         "    return torch.cosine_embedding_loss(x, x.flip([0]), torch.sign(x[:, 0]), 0.1)\n",
         "    return torch.hinge_embedding_loss(x, torch.sign(x * x - 1), 0.5, 0)\n",
+        "    return torch.cross_entropy_loss(x, torch.softmax(x * 2, 1))\n",
+        "    return torch.cross_entropy_loss(x, torch.softmax(x * 2, 1), torch.arange(6.0), 1, "
+        "-100, 0.1)\n",
+        "    return torch.cross_entropy_loss(x.view(-1, 3, 2), torch.sigmoid(x).view(-1, 3, 2), "
+        "torch.arange(3.0), 0)\n",
         "    return torch.soft_margin_loss(x, torch.sign(x * x - 1))\n",
         "    at = (x > 0).to(torch.int64)\n"
         "    return torch.ones_like(x).scatter_reduce(0, at, x, 'mean')\n",

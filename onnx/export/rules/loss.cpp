@@ -20,7 +20,6 @@ void give_reduced(Call& c, const std::string& each) {
 }
 
 void of_classes(Call& c, const char* type) {
-  need(!isFloatingType(c.dtype("target")), "targets that are probabilities");
   need(c.number("label_smoothing") == 0, "label_smoothing is not supported");
   need(c.rank("self") > 1, "an input without a batch");
   Names inputs{c.in("self"), c.in("target", kInt64)};
@@ -29,7 +28,27 @@ void of_classes(Call& c, const char* type) {
               {{"ignore_index", c.integer("ignore_index", -100)},
                {"reduction", std::string(reduction_of(c))}}));
 }
-void cross_entropy(Call& c) { of_classes(c, "SoftmaxCrossEntropyLoss"); }
+// The mean is over rows, whatever the weights are.
+void of_probabilities(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const int64_t rank = c.rank("self"), axis = rank > 1 ? 1 : 0;
+  std::string p = c.op("LogSoftmax", {c.in("self")}, {{"axis", axis}}), t = c.in("target", d);
+  if (!c.none("weight")) {
+    std::vector<int64_t> behind;
+    for (int64_t i = axis + 1; i < rank; ++i) behind.push_back(i - axis);
+    p = c.op("Mul", {p, c.unsqueeze(c.in("weight", d), behind)});
+  }
+  if (const double s = c.number("label_smoothing"); s != 0) {
+    need(c.is_fixed("self", axis), "label_smoothing over a number of classes that varies");
+    const auto classes = static_cast<double>(c.size("self", axis));
+    t = c.op("Add", {c.op("Mul", {t, like(c, 1 - s)}), like(c, s / classes)});
+  }
+  give_reduced(c, c.op("Neg", {c.reduce("ReduceSum", c.op("Mul", {p, t}), {axis}, false)}));
+}
+void cross_entropy(Call& c) {
+  if (isFloatingType(c.dtype("target"))) return of_probabilities(c);
+  of_classes(c, "SoftmaxCrossEntropyLoss");
+}
 void nll_loss(Call& c) { of_classes(c, "NegativeLogLikelihoodLoss"); }
 
 // target (log(target) - self), 0 where the target is 0.
