@@ -148,7 +148,7 @@ Leaves table_of(const LeafWeights& l, std::size_t nodes, Aggregate aggregate, Sc
     seen[static_cast<std::size_t>(n)] = true;
   }
   const int64_t columns = several ? l.n_targets : 1;
-  TENON_CHECK(static_cast<int64_t>(nodes) <= (int64_t{1} << 32) / columns, ValueError, "it has ",
+  TENON_CHECK(static_cast<int64_t>(nodes) <= (int64_t{1} << 28) / columns, ValueError, "it has ",
               nodes, " nodes of ", columns, " targets");
   Tensor w = full({static_cast<int64_t>(nodes), columns}, none, kDouble);
   double* p = w.data_ptr<double>();
