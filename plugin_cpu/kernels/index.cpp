@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
+#include <optional>
 
 #include "plugin_cpu/memory/accumulate.h"
 #include "plugin_cpu/memory/indices.h"
@@ -20,12 +21,13 @@ using namespace sdk;
 
 // The dimensions of self, each with an index or without.
 struct Plan {
-  std::vector<Tensor> index;     // one per dimension of self; undefined: all of it
-  std::list<Scratch> positions;  // of masks
-  std::vector<int64_t> shape;    // broadcast shape of the index tensors
-  int at = 0;                    // the dimension of the result where that shape begins
-  std::vector<int64_t> kept;     // dimensions of self without an index
-  std::vector<int64_t> offsets;  // bytes into self, by position of `shape`
+  std::vector<Tensor> index;       // one per dimension of self; undefined: all of it
+  std::list<Scratch> positions;    // of masks
+  std::vector<int64_t> shape;      // broadcast shape of the index tensors
+  int at = 0;                      // the dimension of the result where that shape begins
+  std::vector<int64_t> kept;       // dimensions of self without an index
+  std::optional<Scratch> offsets;  // int64 of that shape: bytes into self
+  bool empty() const { return offsets->tensor().numel() == 0; }
 };
 
 bool is_mask(const Tensor& t) { return is_bool(t.dtype()) || t.dtype() == kUInt8; }
@@ -50,18 +52,16 @@ void add_mask(Plan& plan, const Tensor& mask) {
   }
 }
 
-// offset[i] += byte offset of the i-th index into dimension d of self.
-void add_offsets(Plan& plan, const Tensor& self, int d, const Tensor& out_of) {
+// The byte offsets of the indices into dimension d of self, written to `offsets` or added to them.
+void add_offsets(const Tensor& offsets, const Tensor& self, int d, const Tensor& index,
+                 bool first) {
   const int64_t size = self.size(d), step = self.stride(d) * item_size(self.dtype());
-  Scratch order(Ints(plan.shape.data(), static_cast<int64_t>(plan.shape.size())), kInt64);
-  tn_tensor view = *order.tensor().abi();
-  view.data = plan.offsets.data();
-  StridedLoop loop(order.tensor().sizes());
+  StridedLoop loop(offsets.sizes());
   if (loop.numel == 0) return;
-  loop.add(Tensor(&view));
-  loop.add(out_of);
+  loop.add(offsets);
+  loop.add(index);
   loop.finish(0);
-  dispatch_index(out_of.dtype(), [&](auto tag) {
+  dispatch_index(index.dtype(), [&](auto tag) {
     using I = tn_type(tag);
     parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
       loop.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
@@ -69,7 +69,8 @@ void add_offsets(Plan& plan, const Tensor& self, int d, const Tensor& out_of) {
           int64_t v = static_cast<int64_t>(*reinterpret_cast<const I*>(p[1] + i * s[1]));
           if (v < -size || v >= size) out_of_bounds(v, d, size);
           if (v < 0) v += size;
-          *reinterpret_cast<int64_t*>(p[0] + i * s[0]) += v * step;
+          int64_t& to = *reinterpret_cast<int64_t*>(p[0] + i * s[0]);
+          to = first ? v * step : to + v * step;
         }
       });
     });
@@ -96,24 +97,27 @@ void make_plan(Plan& plan, const Tensor& self, const TensorList& indices) {
     broadcast_index(plan.shape, plan.index[static_cast<std::size_t>(d)]);
   }
   plan.at = count > 0 && last - first + 1 == count ? first : 0;
-  int64_t n = 1;
-  for (int64_t s : plan.shape) n *= s;
-  plan.offsets.assign(static_cast<std::size_t>(n), 0);
+  const Tensor& offsets =
+      plan.offsets.emplace(Ints(plan.shape.data(), static_cast<int64_t>(plan.shape.size())), kInt64)
+          .tensor();
+  if (count == 0) *offsets.data<int64_t>() = 0;
   for (int d = 0; d < self.ndim(); ++d) {
     const Tensor& t = plan.index[static_cast<std::size_t>(d)];
-    if (t.defined()) add_offsets(plan, self, d, t);
+    if (t.defined()) add_offsets(offsets, self, d, t, d == first);
   }
 }
 
-// Byte offsets of the positions of plan.shape in a tensor of the result's shape (or broadcast to
-// it), and the loop over the other dimensions: operand 0 is self, operand 1 that tensor.
+// Where each index leads: a loop over plan.shape in the order of the indices, with a tensor of the
+// result's shape (or broadcast to it) and the offsets into self, and one over the other dimensions
+// of self and that tensor.
 struct Walk {
-  std::vector<int64_t> offsets;
+  StridedLoop positions;
   std::vector<int64_t> rest_sizes;
   StridedLoop rest;
 
   Walk(const Plan& plan, const Tensor& self, const Tensor& other)
-      : rest_sizes(sizes(plan, self)),
+      : positions(plan.offsets->tensor().sizes()),
+        rest_sizes(sizes(plan, self)),
         rest(Ints(rest_sizes.data(), static_cast<int64_t>(rest_sizes.size()))) {
     const int n_index = static_cast<int>(plan.shape.size()),
               n_rest = static_cast<int>(plan.kept.size());
@@ -133,16 +137,32 @@ struct Walk {
       rest.strides[loop_dim][1] = step(i < plan.at ? i : i + n_index);
     }
     rest.finish(1);
-    offsets.resize(plan.offsets.size());
-    for (std::size_t b = 0; b < offsets.size(); ++b) {
-      int64_t left = static_cast<int64_t>(b), sum = 0;
-      for (int d = n_index - 1; d >= 0; --d) {
-        const int64_t size = plan.shape[static_cast<std::size_t>(d)];
-        sum += left % size * step(plan.at + d);
-        left /= size;
+    positions.operands = 1;
+    positions.base[0] = other.data<char>();
+    for (int d = 0; d < n_index; ++d) positions.strides[n_index - 1 - d][0] = step(plan.at + d);
+    positions.add(plan.offsets->tensor());
+    positions.finish(1);
+  }
+
+  // f(run of self, its stride, run of the tensor, its stride, count) for the elements [from, to) of
+  // the slices at the positions [begin, end).
+  template <class F>
+  void run(int64_t begin, int64_t end, int64_t from, int64_t to, F&& f) const {
+    positions.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t in_self = *reinterpret_cast<const int64_t*>(p[1] + i * s[1]);
+        const int64_t in_other = p[0] + i * s[0] - positions.base[0];
+        if (rest.ndim == 1) {
+          const int64_t* r = rest.strides[0];
+          f(rest.base[0] + in_self + from * r[0], r[0], rest.base[1] + in_other + from * r[1], r[1],
+            to - from);
+          continue;
+        }
+        rest.run(from, to, [&](char* const* q, const int64_t* r, int64_t m) {
+          f(q[0] + in_self, r[0], q[1] + in_other, r[1], m);
+        });
       }
-      offsets[b] = sum;
-    }
+    });
   }
 
  private:
@@ -164,31 +184,35 @@ void read_run(char* to, int64_t to_stride, const char* from, int64_t from_stride
   }
 }
 
+// Single elements: to[i] = from[offset[i]].
+template <class T>
+void gather(char* const* p, const int64_t* s, const char* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    *reinterpret_cast<T*>(p[0] + i * s[0]) =
+        *reinterpret_cast<const T*>(from + *reinterpret_cast<const int64_t*>(p[1] + i * s[1]));
+  }
+}
+
 tn_status index(Call&, Tensor out, Tensor self, TensorList indices) {
   Plan plan;
   make_plan(plan, self, indices);
   if (out.numel() == 0) return TN_OK;
-  Walk walk(plan, self, out);
-  const int64_t count = static_cast<int64_t>(plan.offsets.size()), slice = walk.rest.numel;
+  const Walk walk(plan, self, out);
+  const int64_t slice = walk.rest.numel;
   dispatch_any_size(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    parallel_for(count, std::max<int64_t>(1, kMoveGrain / slice), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(1, kMoveGrain / slice);
+    parallel_for(walk.positions.numel, grain, [&](int64_t begin, int64_t end) {
       if (slice == 1) {
-        const char* from = self.data<char>();
-        char* to = out.data<char>();
-        for (int64_t b = begin; b < end; ++b) {
-          const std::size_t k = static_cast<std::size_t>(b);
-          *reinterpret_cast<T*>(to + walk.offsets[k]) =
-              *reinterpret_cast<const T*>(from + plan.offsets[k]);
-        }
+        walk.positions.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
+          gather<T>(p, s, self.data<char>(), n);
+        });
         return;
       }
-      for (int64_t b = begin; b < end; ++b) {
-        const std::size_t k = static_cast<std::size_t>(b);
-        walk.rest.run(0, slice, [&](char* const* p, const int64_t* s, int64_t n) {
-          read_run<T>(p[1] + walk.offsets[k], s[1], p[0] + plan.offsets[k], s[0], n);
-        });
-      }
+      walk.run(begin, end, 0, slice,
+               [](const char* from, int64_t fs, char* to, int64_t ts, int64_t n) {
+                 read_run<T>(to, ts, from, fs, n);
+               });
     });
   });
   return TN_OK;
@@ -219,13 +243,9 @@ void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
 // Duplicates are written in the order of the indices: only the other dimensions are split between
 // threads.
 template <class F>
-void each_put(const Plan& plan, const Walk& walk, F&& put) {
+void each_put(const Walk& walk, F&& put) {
   parallel_for(walk.rest.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
-    for (std::size_t b = 0; b < plan.offsets.size(); ++b) {
-      walk.rest.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
-        put(p[0] + plan.offsets[b], s[0], p[1] + walk.offsets[b], s[1], n);
-      });
-    }
+    walk.run(0, walk.positions.numel, begin, end, put);
   });
 }
 
@@ -236,12 +256,12 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
     make_plan(plan, out, indices);
     check_values(plan, out, values);
     start_from(out, self);
-    if (plan.offsets.empty() || out.numel() == 0) return TN_OK;
+    if (plan.empty() || out.numel() == 0) return TN_OK;
     if (!accumulate) {
       Walk walk(plan, out, values);
       dispatch_any_size(out.dtype(), [&](auto tag) {
         using T = tn_type(tag);
-        each_put(plan, walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
+        each_put(walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
           read_run<T>(to, ts, from, fs, n);
         });
       });
@@ -254,7 +274,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
     Plan plan;  // of the target, whose strides may differ
     make_plan(plan, target, indices);
     Walk walk(plan, target, values);
-    each_put(plan, walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
+    each_put(walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
         add_to<A>(*reinterpret_cast<A*>(to + i * ts),
                   convert<A>(*reinterpret_cast<const T*>(from + i * fs)));
