@@ -99,6 +99,24 @@ def forward(self, x: Tensor):
   }
 }
 
+// They stay operators of torch, whose loops over the lengths no file holds.
+TEST_F(ExportByData, PackedSequencesOfAnyLengths) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    lengths = torch.sort(x.sum([0, 2]).clamp(1, 4).to(torch.int64), 0, True)[0]
+    data, sizes = torch._pack_padded_sequence(x, lengths, False)
+    weights = [torch.full([6, 3], 0.1), torch.full([6, 2], -0.2), torch.ones([6]), torch.ones([6])]
+    y, h = torch.gru(data, sizes, torch.zeros([1, 2, 2]), weights, True, 1, 0.0, False, False)
+    padded, back = torch._pad_packed_sequence(y, sizes, True, 0.5, 0)
+    return padded, back, h, data * 2
+)");
+  const Module back = written(m, full({4, 2, 3}, 0.25));
+  for (const double x : {0.0, 0.1, 0.25, 1.0}) {
+    const Tensor two = stack({full({4, 3}, x), full({4, 3}, 0.15)}, 1);
+    expect_same(m, back, two);
+  }
+}
+
 TEST_F(ExportByData, BoolsOfTensorsAndOfNumbersAreJoined) {
   const Module m = define(R"(
 def forward(self, x: Tensor):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/frozen/freezer.h"
 #include "jit/passes/nodes.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
@@ -202,7 +203,7 @@ void ProgramWriter::resize_input(Item& input, const std::string& path) {
 
 void ProgramWriter::walk(const std::vector<IValue>& given) {
   const NoGradGuard no_grad;
-  const Module frozen = freeze(module_, std::nullopt, false);
+  const Module frozen = freeze_with_operators(module_);
   add_written_weights(frozen);
   const std::shared_ptr<Graph> g = frozen.get_method("forward").graph()->copy();
   lower_forks(*g);
