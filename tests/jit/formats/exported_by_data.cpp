@@ -99,6 +99,23 @@ def forward(self, x: Tensor):
   }
 }
 
+// torch's reader fails at checks of symbols that are reals.
+TEST_F(ExportByData, ConditionsOfRealsAreCheckedInTensors) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    total = float(x.sum())
+    if total > 1.0:
+        x = x.unsqueeze(0)
+    return x * 2
+)");
+  for (const double example : {1.0, -1.0}) {
+    const Module back = written(m, full({2}, example));
+    expect_same(m, back, full({2}, 2 * example));
+    test::expect_words(test::text_of([&] { (void)back.forward({full({2}, -example)}); }),
+                       {"exported for data that decide as the example's do"});
+  }
+}
+
 // They stay operators of torch, whose loops over the lengths no file holds.
 TEST_F(ExportByData, PackedSequencesOfAnyLengths) {
   const Module m = define(R"(

@@ -469,8 +469,9 @@ bool ProgramWriter::decide(const Node& n, const Item& condition) {
     if (condition.in_run(r).toBool() != yes)
       refuse(n, core::join("a branch by sizes that vary: it goes another way where ",
                            sizes_.describe(r)));
-  if (condition.truth) {
-    const Item* holds = yes ? condition.truth : emit("aten::logical_not", {condition.truth});
+  if (condition.truth || (!condition.number.empty() && depends_on_real(expression_of(condition)))) {
+    const Item* truth = carried_as_tensor(n, condition);  // torch checks no symbols that are reals
+    const Item* holds = yes ? truth : emit("aten::logical_not", {truth});
     add_check("_assert_async.msg", tensor_argument(*holds),
               "the program was exported for data that decide as the example's do");
     return yes;

@@ -38,9 +38,11 @@ bool all_equal(const Values& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
+bool depends_on_real(const std::string& expression) {
+  return expression.find("Symbol('z") != std::string::npos;
+}
 bool depends_on_data(const std::string& expression) {
-  return expression.find("Symbol('u") != std::string::npos ||
-         expression.find("Symbol('z") != std::string::npos;
+  return expression.find("Symbol('u") != std::string::npos || depends_on_real(expression);
 }
 
 Json expression_argument(const std::string& text, Json hint) {

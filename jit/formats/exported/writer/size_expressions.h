@@ -63,6 +63,7 @@ class SizeExpressions {
 
 // Whether it has a number or size that data decides.
 bool depends_on_data(const std::string& expression);
+bool depends_on_real(const std::string& expression);  // that data decides
 // {"as_expr": {"expr_str": text, "hint": hint}}; what depends on data has no hint, its value with
 // the examples.
 Json expression_argument(const std::string& text, Json hint);
