@@ -12,7 +12,7 @@ bool fits(const IValue& v, const TypePtr& t, bool set);
 bool list_fits(const IValue& v, const TypePtr& element, bool set) {
   if (!v.isList()) return false;
   ivalue::List& list = v.toListRef();
-  if (list.element) return same_type(*list.element, *element);
+  if (list.element && same_type(*list.element, *element)) return true;
   const bool ok = std::all_of(list.items.begin(), list.items.end(),
                               [&](const IValue& item) { return fits(item, element, set); });
   if (ok && set) list.element = element;
@@ -22,7 +22,8 @@ bool list_fits(const IValue& v, const TypePtr& element, bool set) {
 bool dict_fits(const IValue& v, const TypePtr& key, const TypePtr& value, bool set) {
   if (!v.isGenericDict()) return false;
   ivalue::Dict& dict = v.toDictRef();
-  if (dict.key && dict.value) return same_type(*dict.key, *key) && same_type(*dict.value, *value);
+  if (dict.key && dict.value && same_type(*dict.key, *key) && same_type(*dict.value, *value))
+    return true;
   const bool ok = std::all_of(dict.items().begin(), dict.items().end(), [&](const auto& item) {
     return fits(item.first, key, set) && fits(item.second, value, set);
   });

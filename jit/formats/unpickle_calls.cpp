@@ -220,8 +220,9 @@ IValue Unpickler::tagged(Arguments args) {
   const TypePtr type = hooks_.type_of(annotation);
   const IValue& v = args[0];
   spend(v);
-  check(conform(v, type), "a value of kind ", v.tagKind(), " is not of its type ",
-        annotation.substr(0, 200));
+  // torch may write the name of another class here: it knows names by the addresses of types, which
+  // are used again. What the value is for has a type of its own, which is checked.
+  (void)conform(v, type);
   return v;
 }
 

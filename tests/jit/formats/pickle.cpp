@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "jit/formats/conform.h"
 #include "jit/formats/pickle.h"
 #include "tenon/jit/type.h"
 #include "tenon/plugins/plugins.h"
@@ -114,6 +115,21 @@ TEST(JitPickle, ReadsValuesOfEveryProtocol) {
   expect_values(read(kValues5));
   const IValue ordered = read(kOrdered);
   EXPECT_EQ(ordered.toDictRef().items()[1].first.toStringRef(), "b");
+}
+
+// torch writes the name of another class for some lists; what they are kept in decides.
+TEST(JitPickle, ATypeThatIsNotTheValuesSaysNothing) {
+  static constexpr char kTagged[] =
+      "\200\002ctorch.jit._pickle\012restore_type_tag\012]K\001aX\011\000\000\000List[str]\206R.";
+  const IValue v = read(kTagged);
+  EXPECT_EQ(v.toIntVector(), std::vector<int64_t>{1});
+  EXPECT_FALSE(conform(v, parse_type("List[str]")));
+  EXPECT_TRUE(conform(v, parse_type("List[int]")));
+  static constexpr char kEmpty[] =
+      "\200\002ctorch.jit._pickle\012restore_type_tag\012]X\011\000\000\000List[str]\206R.";
+  const IValue none = read(kEmpty);
+  EXPECT_TRUE(conform(none, parse_type("List[int]")));
+  EXPECT_EQ(type_of(none)->str(), "int[]");
 }
 
 TEST(JitPickle, ReadsTensors) {
