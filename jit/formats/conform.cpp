@@ -9,12 +9,20 @@ namespace {
 
 bool fits(const IValue& v, const TypePtr& t, bool set);
 
+// An element of a list or dictionary. torch takes nested lists of one class of C++ for those of
+// another and writes archives so; a method that gets such an object refuses it.
+bool element_fits(const IValue& v, const TypePtr& t, bool set) {
+  if (fits(v, t, set)) return true;
+  const auto* cls = dynamic_cast<const ClassType*>(t.get());
+  return cls && cls->is_custom_class() && v.isObject() && v.toObjectRef().type->is_custom_class();
+}
+
 bool list_fits(const IValue& v, const TypePtr& element, bool set) {
   if (!v.isList()) return false;
   ivalue::List& list = v.toListRef();
   if (list.element && same_type(*list.element, *element)) return true;
   const bool ok = std::all_of(list.items.begin(), list.items.end(),
-                              [&](const IValue& item) { return fits(item, element, set); });
+                              [&](const IValue& item) { return element_fits(item, element, set); });
   if (ok && set) list.element = element;
   return ok;
 }
@@ -25,7 +33,7 @@ bool dict_fits(const IValue& v, const TypePtr& key, const TypePtr& value, bool s
   if (dict.key && dict.value && same_type(*dict.key, *key) && same_type(*dict.value, *value))
     return true;
   const bool ok = std::all_of(dict.items().begin(), dict.items().end(), [&](const auto& item) {
-    return fits(item.first, key, set) && fits(item.second, value, set);
+    return fits(item.first, key, set) && element_fits(item.second, value, set);
   });
   if (ok && set) {
     dict.key = key;

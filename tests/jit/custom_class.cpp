@@ -7,6 +7,7 @@
 
 #include <sstream>
 
+#include "jit/formats/conform.h"
 #include "tenon/jit.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/tenon.h"
@@ -302,6 +303,20 @@ TEST(JitCustomClass, CopiesByState) {
   std::stringstream file;
   EXPECT_SAYS(TypeError, "jit_classes.Plain cannot be saved: the class has no def_pickle",
               m.save(file));
+}
+
+// Archives of torch have nested lists of one class under the name of another.
+TEST(JitCustomClass, ListsUnderTheNameOfAnotherClass) {
+  const IValue inner(List<core::Ref<Plain>>({core::Ref<Plain>::make()}));
+  const TypePtr counters =
+      Type::list(find_custom_class("__torch__.torch.classes.jit_classes.Counter"));
+  inner.toListRef().element = nullptr;
+  EXPECT_TRUE(formats::conform(inner, counters));
+  EXPECT_FALSE(formats::conform(inner, Type::list(Type::integer())));
+  const auto unit = compile(
+      "def f(all: List[__torch__.torch.classes.jit_classes.Counter]) -> int:\n"
+      "  return all[0].next()\n");
+  EXPECT_THROW(unit->run_method("f", inner), TypeError);
 }
 
 }  // namespace
