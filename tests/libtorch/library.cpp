@@ -350,7 +350,8 @@ void note(const std::string& text, const c10::IValue& v) { noted.push_back(text 
 TORCH_LIBRARY(demo_of_schemas, m) {
   auto schema = c10::FunctionSchema("note", "of_any",
                                     {c10::Argument("text", c10::getTypePtr<std::string>()),
-                                     c10::Argument("v", c10::getTypePtr<c10::IValue>())},
+                                     c10::Argument("v", c10::getTypePtr<c10::IValue>(),
+                                                   /*N=*/c10::nullopt, /*default_value=*/7)},
                                     /*returns=*/{});
   schema.setAliasAnalysis(c10::AliasAnalysisKind::CONSERVATIVE);
   m.def(std::move(schema), note);
@@ -360,7 +361,7 @@ TEST(Library, ASchemaOfParts) {
   const auto unit = torch::jit::compile(
       "def f(x: Tensor) -> Tensor:\n"
       "    torch.ops.demo_of_schemas.note('a ', x)\n"
-      "    torch.ops.demo_of_schemas.note('an ', 1)\n"
+      "    torch.ops.demo_of_schemas.note('an ')\n"
       "    return x\n");
   unit->run_method("f", torch::ones({1}));
   EXPECT_EQ(noted, (std::vector<std::string>{"a Tensor", "an Int"}));

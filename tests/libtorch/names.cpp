@@ -159,6 +159,9 @@ struct HoldsProgram {
 };
 TEST(Names, ModuleOfPrograms) {
   EXPECT_EQ(HoldsProgram(torch::jit::Module("M")).module.parameters().size(), 0u);
+  torch::jit::Module m("M");
+  m.eval();
+  EXPECT_THROW(torch::jit::freeze(m), std::exception);  // it has no method
 }
 
 TEST(Names, ErrorsWithContext) {

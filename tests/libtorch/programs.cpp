@@ -10,6 +10,7 @@
 #include <torch/script.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace {
@@ -40,6 +41,22 @@ TEST(Programs, FilesOfParameters) {
   ASSERT_EQ(loaded.size(), 1u);
   EXPECT_TRUE(loaded.at("w").equal(torch::ones({2})));
   EXPECT_TRUE(torch::jit::_load_parameters(file.name, torch::Device("cpu")).at("w").is_cpu());
+}
+
+TEST(Programs, EntriesOfArchives) {
+  const auto file = c10::make_tempfile();
+  torch::jit::Module m("m");
+  m.define("def forward(self, x): return x\n");
+  m.save(file.name, {{"note.txt", "kept"}});
+  auto reader = caffe2::serialize::PyTorchStreamReader(file.name);
+  EXPECT_TRUE(reader.hasRecord("extra/note.txt"));
+  const auto [data, size] = reader.getRecord("extra/note.txt");
+  EXPECT_EQ(std::string(static_cast<const char*>(data.get()), size), "kept");
+  EXPECT_EQ(reader.getRecordSize("extra/note.txt"), 4u);
+  const std::vector<std::string> names = reader.getAllRecords();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "data.pkl"), 1);
+  EXPECT_FALSE(reader.hasRecord("extra/none"));
+  EXPECT_THROW(reader.getRecord("extra/none"), c10::Error);
 }
 
 TEST(Programs, WhatTheyRaise) {

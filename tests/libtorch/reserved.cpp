@@ -163,6 +163,27 @@ TEST(Reserved, ChecksThrowByClass) {
   TORCH_WARN_ONCE("once");
 }
 
+TEST(Reserved, WarningsOnceOrAlways) {
+  struct Counts : c10::WarningHandler {
+    void process(const c10::Warning&) override { ++n; }
+    int n = 0;
+  } counts;
+  const c10::WarningUtils::WarningHandlerGuard guard(&counts);
+  const auto warn = [] { TORCH_WARN_ONCE("a function like a statement") };
+  EXPECT_FALSE(c10::WarningUtils::get_warnAlways());
+  for (int i = 0; i < 3; ++i) warn();
+  EXPECT_EQ(counts.n, 1);
+  c10::WarningUtils::set_warnAlways(true);
+  for (int i = 0; i < 3; ++i) warn();
+  c10::WarningUtils::set_warnAlways(false);
+  EXPECT_EQ(counts.n, 4);
+}
+
+TEST(Reserved, DtypesThatCast) {
+  EXPECT_TRUE(torch::canCast(torch::kInt, torch::kFloat));
+  EXPECT_FALSE(c10::canCast(torch::kFloat, torch::kInt));
+}
+
 template <class T>
 double first_as_double(const torch::Tensor& t) {
   return static_cast<double>(t.data_ptr<T>()[0]);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/jit_type.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/object.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/custom_class.h>

@@ -47,9 +47,15 @@ struct TENON_API FunctionSchema {
 class ArgumentView {
  public:
   explicit ArgumentView(const Argument& a) : argument_(a) {}
-  // A Tensor, unless the type is given.
-  ArgumentView(std::string name, TypePtr type = nullptr)
-      : argument_{std::move(name), type ? std::move(type) : Type::tensor()} {}
+  // A Tensor, unless the type is given. `n`: the length of a list for which one number may stand.
+  ArgumentView(std::string name, TypePtr type = nullptr, std::optional<int32_t> n = {},
+               std::optional<IValue> default_value = {}, bool kwarg_only = false) {
+    argument_.name = std::move(name);
+    argument_.type = type ? std::move(type) : Type::tensor();
+    argument_.default_value = std::move(default_value);
+    argument_.keyword_only = kwarg_only;
+    argument_.fixed_length = n.value_or(0);
+  }
   const std::string& name() const noexcept { return argument_.name; }
   const TypePtr& type() const noexcept { return argument_.type; }
   const std::optional<IValue>& default_value() const noexcept { return argument_.default_value; }

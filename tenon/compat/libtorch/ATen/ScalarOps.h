@@ -12,11 +12,6 @@ inline ::tenon::Tensor scalar_to_tensor(const ::tenon::Scalar& s,
   return ::tenon::scalar_tensor(s, ::tenon::TensorOptions(device).dtype(s.type()));
 }
 
-// Whether results of one dtype may be written to a tensor of the other.
-inline bool canCast(::tenon::ScalarType from, ::tenon::ScalarType to) {
-  return ::tenon::can_cast(from, to);
-}
-
 }  // namespace c10
 namespace tenon {
 using ::c10::scalar_to_tensor;

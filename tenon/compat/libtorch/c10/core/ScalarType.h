@@ -5,10 +5,14 @@
 #include <torch/namespaces.h>
 
 #include "tenon/core/dtype.h"
+#include "tenon/ops/facts.gen.h"
 
 namespace tenon {
 
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
+
+// Whether results of one dtype may be written to a tensor of the other.
+inline bool canCast(ScalarType from, ScalarType to) { return can_cast(from, to); }
 
 inline bool isFloat8Type(ScalarType t) {
   return t == kFloat8_e5m2 || t == kFloat8_e4m3fn || t == kFloat8_e5m2fnuz ||

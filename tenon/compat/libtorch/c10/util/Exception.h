@@ -74,6 +74,8 @@ inline void warn_at(const std::string& text, const char* file, int line) {
   ::tenon::warn("deprecated", ::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
 #define TORCH_WARN_ONCE(...)                                                           \
-  do {                                                                                 \
+  if (::c10::WarningUtils::get_warnAlways()) {                                         \
+    TORCH_WARN(__VA_ARGS__);                                                           \
+  } else {                                                                             \
     [[maybe_unused]] static const bool torch_warned = (TORCH_WARN(__VA_ARGS__), true); \
-  } while (0)
+  }

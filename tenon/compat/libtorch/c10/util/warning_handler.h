@@ -3,6 +3,7 @@
 // Handlers of warnings by libtorch's names: an object for a thread instead of a function for all.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -53,6 +54,7 @@ inline ::tenon::WarningHandler& handler_of_all() {
   static ::tenon::WarningHandler function = nullptr;
   return function;
 }
+inline std::atomic<bool> warn_always = false;
 inline WarningHandler* no_handler() {
   static WarningHandler none;
   return &none;
@@ -72,6 +74,10 @@ inline void hand_over(const ::tenon::Warning& w) {
 }  // namespace detail
 
 namespace WarningUtils {
+
+// Whether TORCH_WARN_ONCE warns each time.
+inline bool get_warnAlways() noexcept { return detail::warn_always; }
+inline void set_warnAlways(bool on) noexcept { detail::warn_always = on; }
 
 inline WarningHandler* get_warning_handler() noexcept {
   return detail::thread_handler ? detail::thread_handler : detail::no_handler();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What <torch/torch.h> brings of torch::jit: modules of programs, types, and values as bytes.
+// What <torch/torch.h> brings of torch::jit: modules of programs and how they are frozen, types, and
+// values as bytes.
 #pragma once
 
 #include <ATen/core/jit_type.h>
@@ -8,6 +9,7 @@
 
 #include <vector>
 
+#include "tenon/jit/freeze.h"
 #include "tenon/jit/module.h"
 #include "tenon/jit/pickle.h"
 
