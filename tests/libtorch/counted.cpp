@@ -102,6 +102,18 @@ TEST(Counted, AClassMayBefriendItsPointer) {
   EXPECT_EQ(value_of(weak.lock()), 6);
 }
 
+// By what they point to, unlike all others.
+using Compared = torch::intrusive_ptr<Befriends>;
+bool operator==(const Compared& a, const Compared& b) { return a->value() == b->value(); }
+bool operator!=(const Compared& a, const Compared& b) { return !(a == b); }
+
+TEST(Counted, AProgramMayCompareThemItself) {
+  const auto a = torch::make_intrusive<Befriends>(6), b = torch::make_intrusive<Befriends>(6);
+  EXPECT_TRUE(a == b);
+  EXPECT_FALSE(a != b || a == nullptr || nullptr == b);
+  EXPECT_FALSE(make(1) == make(1));
+}
+
 TEST(Counted, HoldersOfTensors) {
   const auto cache = c10::make_intrusive<Cache>();
   const auto x = torch::ones({2});

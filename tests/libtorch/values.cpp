@@ -210,6 +210,21 @@ TEST(Values, ListsAsRanges) {
   EXPECT_TRUE(c10::IValue(std::vector<int64_t>()).toListRef().empty());
 }
 
+TEST(Values, CopiesIntoStandardContainers) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(c10::IValue(Words{"a", "b"}).to<Words>(), (Words{"a", "b"}));
+  torch::Dict<std::string, int64_t> d;
+  d.insert("a", 1);
+  const auto map = c10::IValue(d).to<std::unordered_map<std::string, int64_t>>();
+  EXPECT_EQ(map.at("a"), 1);
+  const auto pair = c10::IValue(std::make_tuple(int64_t{2}, std::string("c")))
+                        .to<std::tuple<int64_t, std::string>>();
+  EXPECT_EQ(pair, std::make_tuple(int64_t{2}, std::string("c")));
+  EXPECT_THROW(c10::IValue(1).to<Words>(), c10::Error);
+  EXPECT_THROW((c10::IValue(std::make_tuple(int64_t{2})).to<std::tuple<int64_t, int64_t>>()),
+               c10::Error);
+}
+
 TEST(Values, DictionariesOfViewsOfStrings) {
   torch::Dict<std::string, std::string> d;
   const std::string_view k = "key", v = "value";

@@ -14,7 +14,9 @@
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -369,6 +371,35 @@ template <class K, class V>
 struct Handle<Dict<K, V>> {
   static Dict<K, V> of(const IValue& v) {
     return Dict<K, V>(core::Ref<ivalue::Dict>::share(&v.toDictRef()));
+  }
+};
+// Copies into containers of the standard library.
+template <class T>
+struct Handle<std::vector<T>> {
+  static std::vector<T> of(const IValue& v) {
+    std::vector<T> out;
+    for (const IValue& each : v.toListRef()) out.push_back(each.to<T>());
+    return out;
+  }
+};
+template <class K, class V>
+struct Handle<std::unordered_map<K, V>> {
+  static std::unordered_map<K, V> of(const IValue& v) {
+    std::unordered_map<K, V> out;
+    for (const std::pair<IValue, IValue>& each : v.toDictRef().items())
+      out.emplace(each.first.to<K>(), each.second.to<V>());
+    return out;
+  }
+};
+template <class... T>
+struct Handle<std::tuple<T...>> {
+  static std::tuple<T...> of(const IValue& v) { return of(v, std::index_sequence_for<T...>()); }
+  template <std::size_t... I>
+  static std::tuple<T...> of(const IValue& v, std::index_sequence<I...>) {
+    const std::vector<IValue>& items = v.toTupleRef().items;
+    TENON_CHECK(items.size() == sizeof...(T), TypeError, "expected a tuple of ", sizeof...(T),
+                " values, got ", items.size());
+    return {items[I].template to<T>()...};
   }
 };
 }  // namespace detail

@@ -9,9 +9,10 @@
 namespace tenon::decomp {
 namespace {
 
+// NaN becomes the lowest integer, as on the CPU and in torch.
 Tensor with_zero_point(const Tensor& rounded, int64_t zero, ScalarType dtype) {
   const int64_t low = dtype == kChar ? -128 : 0;
-  return (rounded + zero).clamp(low, low + 255).to(dtype);
+  return (rounded + zero).clamp(low, low + 255).nan_to_num(low).to(dtype);
 }
 
 Tensor for_filters(const Tensor& each, int64_t dims) {

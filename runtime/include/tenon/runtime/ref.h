@@ -99,8 +99,6 @@ class intrusive_ptr {
   void reset() noexcept {
     if (T* p = std::exchange(p_, nullptr)) release(p);
   }
-  bool operator==(const intrusive_ptr& o) const noexcept { return p_ == o.p_; }
-  bool operator!=(const intrusive_ptr& o) const noexcept { return p_ != o.p_; }
 
   // The same by libtorch's names.
   template <class... A>
@@ -122,6 +120,32 @@ class intrusive_ptr {
 
   T* p_ = nullptr;
 };
+
+// Templates, as libtorch's, so that a program may compare its own pointers by what they point to.
+template <class A, class KindA, class B, class KindB>
+bool operator==(const intrusive_ptr<A, KindA>& a, const intrusive_ptr<B, KindB>& b) noexcept {
+  return a.get() == b.get();
+}
+template <class A, class KindA, class B, class KindB>
+bool operator!=(const intrusive_ptr<A, KindA>& a, const intrusive_ptr<B, KindB>& b) noexcept {
+  return a.get() != b.get();
+}
+template <class A, class Kind>
+bool operator==(const intrusive_ptr<A, Kind>& a, std::nullptr_t) noexcept {
+  return a.get() == nullptr;
+}
+template <class A, class Kind>
+bool operator!=(const intrusive_ptr<A, Kind>& a, std::nullptr_t) noexcept {
+  return a.get() != nullptr;
+}
+template <class A, class Kind>
+bool operator==(std::nullptr_t, const intrusive_ptr<A, Kind>& a) noexcept {
+  return a.get() == nullptr;
+}
+template <class A, class Kind>
+bool operator!=(std::nullptr_t, const intrusive_ptr<A, Kind>& a) noexcept {
+  return a.get() != nullptr;
+}
 
 // Its short name in Tenon.
 template <class T>
