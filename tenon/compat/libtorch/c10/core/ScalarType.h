@@ -5,7 +5,7 @@
 #include <torch/namespaces.h>
 
 #include "tenon/core/dtype.h"
-#include "tenon/ops/facts.gen.h"
+#include "tenon/ops.h"
 
 namespace tenon {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What <torch/torch.h> brings of torch::jit: modules of programs and how they are frozen, types, and
-// values as bytes.
+// What <torch/torch.h> brings of torch::jit: modules of programs and how they are frozen, types,
+// and values as bytes.
 #pragma once
 
 #include <ATen/core/jit_type.h>
