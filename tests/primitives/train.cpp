@@ -4,6 +4,7 @@
 // the losses are those of the CPU.
 #include <tenon/tenon.h>
 
+#include <cmath>
 #include <map>
 
 #include "tenon/core/dispatch.h"
@@ -61,6 +62,16 @@ std::map<core::ServedBy, core::Candidate> list_candidates(const char* op, const 
 
 // exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host:
 // never both on one.
+// What the kernel of the CPU gives, and torch: the lowest integer.
+TEST(Primitives, QuantizeNaNAsTheHostDoes) {
+  const Tensor x = tensor({std::nan(""), -100., 0.26, 100.}, kFloat);
+  for (const ScalarType dtype : {kChar, kByte}) {
+    const Tensor host = _quantize(x, 10, 5, dtype);
+    EXPECT_EQ(host[0].item<int64_t>(), dtype == kChar ? -128 : 0);
+    EXPECT_TRUE(_quantize(x.to(Device("prim")), 10, 5, dtype).to(kCPU).equal(host));
+  }
+}
+
 TEST(Primitives, DecomposeInOneDirectionOnADevice) {
   EXPECT_TRUE(list_candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
   EXPECT_TRUE(list_candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
