@@ -231,6 +231,7 @@ std::string to_text(const Tensor& t, PrintStyle style) {
   if (!t.defined()) return "tensor(undefined)";
   NoGradGuard no_grad;
   if (t.layout() != kStrided) return components_text(t);
+  if (t.is_meta()) return "tensor(..., " + sizes_text(t) + suffixes(t) + ")";
   PrintOptions o = print_options();
   Tensor host = t.is_cpu() ? t.detach() : t.detach().cpu();
   host = host.to(core::computing_dtype(t.scalar_type()));

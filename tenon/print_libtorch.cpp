@@ -123,7 +123,10 @@ std::string layout_word(const Tensor& t) {
 }
 
 std::string type_line(const Tensor& t) {
-  std::string device = t.is_cpu() ? "CPU" : t.is_cuda() ? "CUDA" : t.device().str();
+  std::string device = t.is_cpu()    ? "CPU"
+                       : t.is_cuda() ? "CUDA"
+                       : t.is_meta() ? "Meta"
+                                     : t.device().str();
   std::string sizes;
   for (int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(s);
   return "[ " + layout_word(t) + device + std::string(toString(t.scalar_type())) + "Type{" + sizes +
@@ -146,6 +149,7 @@ std::string libtorch_text(const Tensor& given) {
   NoGradGuard no_grad;
   std::ostringstream out;
   if (given.layout() != kStrided) return libtorch_components(given);
+  if (given.is_meta()) return type_line(given);
   Tensor t = given.detach().cpu().to(kDouble).contiguous();
   std::vector<double> values(t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel());
   if (t.dim() == 0) {

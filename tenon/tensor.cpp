@@ -31,6 +31,8 @@ void Tensor::no_address() const {
       !get().batched(), core::NeedsSlices,
       "data_ptr: vmap: Cannot access data pointer of a batched tensor, which stands for many "
       "slices");
+  TENON_CHECK(core::has_data(get().device_id), TypeError,
+              "data_ptr: a tensor on the device 'meta' has no elements");
   throw TypeError(core::join(
       "data_ptr: the memory of ", device().str(),
       " is a handle, which has no address to add an offset to; use cpu() for the elements, or "

@@ -40,9 +40,15 @@ void order_streams(DeviceId first, DeviceId second) {
 
 }  // namespace
 
+void refuse_without_data(const TensorImpl& src) {
+  TENON_CHECK(has_data(src.device_id), NotImplementedError,
+              "Cannot copy out of meta tensor; no data!");
+}
+
 void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset,
                 uint64_t bytes, bool wait) {
   if (bytes == 0) return;
+  refuse_without_data(src);
   const DeviceId to = dst.device_id, from = src.device_id, device = to.is_host() ? from : to;
   const DeviceEntry& d = device_entry(device);
   tn_stream* stream = device.is_host() ? nullptr : current_stream(device);

@@ -12,6 +12,8 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
                 uint64_t bytes, bool wait);
 // One dtype and shape, both row-major: a copy of the bytes is a copy of the tensor.
 bool plain(const TensorImpl& dst, const TensorImpl& src);
+// NotImplementedError for a tensor of the device "meta".
+void refuse_without_data(const TensorImpl& src);
 // A host copy of a device's tensor, and back.
 Impl to_host(TensorImpl& tensor);
 void from_host(TensorImpl& dst, TensorImpl& host);

@@ -44,6 +44,15 @@ inline KernelEntry* first_kernel(CallFrame& frame) {
   return entry;
 }
 
+// On the device "meta" the outputs, as they were made, are all there is.
+void call_without_data(const CallFrame& frame) {
+  TENON_CHECK(!(frame.op().flags & kOpDynamic), NotImplementedError, frame.op().name,
+              ": the sizes of its result depend on elements, which a tensor on the device 'meta' "
+              "does not have");
+  TENON_CHECK(frame.layout == 0, NotImplementedError, frame.op().name, ": a tensor of layout ",
+              layout_name(frame.layout), " cannot be on the device 'meta'");
+}
+
 // No kernel for this dtype, or it declined.
 TENON_COLD void without_kernel(CallFrame& frame, const KernelEntry* declined) {
   if (!op_takes(frame.op(), frame.infer.checked)) {
@@ -51,6 +60,7 @@ TENON_COLD void without_kernel(CallFrame& frame, const KernelEntry* declined) {
                                    dtype_name(frame.infer.checked), "; it takes ",
                                    frame.op().dtypes));
   }
+  if (!has_data(frame.device)) return call_without_data(frame);
   fall_back(frame, declined);
 }
 

@@ -47,6 +47,8 @@ bool copy_natively(TensorImpl& dst, TensorImpl& src) {
 }  // namespace
 
 void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
+  if (TENON_UNLIKELY(!has_data(dst.device_id))) return dst.bump_version();
+  refuse_without_data(src);
   if (dst.device_id == src.device_id) {
     if (copy_natively(dst, src)) return;
     if ((converted_dtype(dst.dtype) || converted_dtype(src.dtype)) && !plain(dst, src))

@@ -24,7 +24,8 @@ void make_bools(std::byte* p, uint64_t bytes) {
   }
 }
 
-core::Ref<core::Storage> mapped(const std::shared_ptr<ZipReader>& zip, ZipReader::Bytes at) {
+core::Ref<core::Storage> mapped(const std::shared_ptr<ZipReader>& zip, ZipReader::Bytes at,
+                                uint32_t flags) {
   struct View {
     std::shared_ptr<ZipReader> zip;
     ZipReader::Bytes bytes;
@@ -37,9 +38,7 @@ core::Ref<core::Storage> mapped(const std::shared_ptr<ZipReader>& zip, ZipReader
   };
   try {
     auto out = core::Storage::wrap(core::kHost, at.data, at.size, forget, keep);
-    // Nobody else writes here: backends may keep what they derive from weights.
-    __atomic_fetch_and(&out->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
-                       __ATOMIC_RELAXED);
+    out->count_writes(flags);
     return out;
   } catch (...) {
     delete keep;
@@ -63,7 +62,10 @@ core::Ref<core::Storage> ArchiveStorages::bytes_of(const ZipReader::Entry& e,
   } else {
     const ZipReader::Bytes at = zip_->view(e, true);
     if (reinterpret_cast<std::uintptr_t>(at.data) % kAlignment == 0) {
-      out = mapped(zip_, at);
+      const bool as_in_file = zip_->mapped() && !swapped_ && dtype != kBool;
+      out = mapped(zip_, at, as_in_file ? TN_STORAGE_FILE_PAGES : 0);
+      // The checksum has read them all; most weights are packed, and not read by every call.
+      if (as_in_file) zip_->release(at);
     } else {
       out = core::Storage::make(core::kHost, e.size);
       std::memcpy(out->data, at.data, at.size);

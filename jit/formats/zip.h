@@ -61,7 +61,10 @@ class TENON_API ZipReader {
                         core::join("load: ", file(), ": entry '", entry, "': ", e.what()));
     }
   }
-  // Gives the memory of a view back to the system, where it is mapped: nobody reads it any more.
+  // Whether the bytes are pages of a file.
+  bool mapped() const noexcept;
+  // Gives the memory of a view back to the system, where it is mapped; what was written is lost,
+  // and what is read again comes from the file.
   void release(Bytes view) const noexcept;
 
  private:

@@ -314,6 +314,8 @@ std::string ZipReader::read(const Entry& e) const {
   return out;
 }
 
+bool ZipReader::mapped() const noexcept { return state_->mapped.has_value(); }
+
 void ZipReader::release(Bytes view) const noexcept {
   if (state_->mapped) state_->mapped->release(view.data, view.size);
 }

@@ -211,9 +211,7 @@ Tensor read(const pb::TensorProto& t, const ExternalData& external, pb::TensorPr
 
 // Nobody else has the address: backends may keep what they derive from weights.
 Tensor with_counted_writes(Tensor t) {
-  if (core::Storage* storage = t.unsafeGetTensorImpl()->storage.get())
-    __atomic_fetch_and(&storage->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
-                       __ATOMIC_RELAXED);
+  if (core::Storage* storage = t.unsafeGetTensorImpl()->storage.get()) storage->count_writes();
   return t;
 }
 

@@ -276,7 +276,7 @@ TENON_INFER(view_as_complex) {
   using A = args::view_as_complex;
   const TensorImpl& t = c.tensor(A::self);
   const int last = t.ndim() - 1;
-  if (t.dtype != kFloat && t.dtype != kDouble)
+  if (t.dtype != kHalf && t.dtype != kFloat && t.dtype != kDouble)
     fail<TypeError>(c, "view_as_complex is only supported for half, float and double tensors, got ",
                     dtype_name(t.dtype));
   if (last < 0) fail<ValueError>(c, "Input tensor must have one or more dimensions");

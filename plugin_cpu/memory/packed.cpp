@@ -3,6 +3,8 @@
 #include "plugin_cpu/memory/packed.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -113,12 +115,27 @@ void lock_table() { g_table.mutex.lock(); }
 void unlock_table() { g_table.mutex.unlock(); }
 [[maybe_unused]] const int g_fork_handlers = pthread_atfork(lock_table, unlock_table, unlock_table);
 
+// An optimized program reads what was packed, and rarely the weights that it was packed from: the
+// process need not hold both.
+void release_pages(const Origin& from) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(from.data);
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t end = (begin + static_cast<uintptr_t>(from.file_bytes)) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
 }  // namespace
 
 Origin origin(sdk::Tensor t, bool lasting) {
   const tn_storage* s = t.storage();
-  if (!s || (__atomic_load_n(&s->flags, __ATOMIC_RELAXED) & TN_STORAGE_EXPOSED)) return {};
-  return {s->id, __atomic_load_n(&s->writes, __ATOMIC_RELAXED), t.data(), lasting};
+  if (!s) return {};
+  const uint32_t flags = __atomic_load_n(&s->flags, __ATOMIC_RELAXED);
+  if (flags & TN_STORAGE_EXPOSED) return {};
+  Origin from{s->id, __atomic_load_n(&s->writes, __ATOMIC_RELAXED), t.data(), lasting, 0};
+  if ((flags & TN_STORAGE_FILE_PAGES) && from.writes == 0 && t.contiguous())
+    from.file_bytes = t.numel() * sdk::item_size(t.dtype());
+  return from;
 }
 
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
@@ -147,6 +164,7 @@ Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Entry* e = hold.owns_lock() ? t.find(from, layout) : nullptr;
   if (!e || e->from.writes != from.writes || e->memory || !t.make_room(bytes)) return made;
   t.keep(*e, made, bytes);
+  if (from.lasting) release_pages(from);
   return made;
 }
 

@@ -21,6 +21,7 @@ struct Origin {
   uint64_t id = 0, writes = 0;
   const void* data = nullptr;
   bool lasting = false;
+  int64_t file_bytes = 0;  // of data: pages that can be read from their file again
 };
 Origin origin(sdk::Tensor t, bool lasting = false);
 

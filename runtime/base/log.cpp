@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-std::atomic<WarningHandler> g_warning_handler{nullptr};
+std::atomic<WarningCallback> g_warning_handler{nullptr};
 std::atomic<core::LogHandler> g_log_handler{nullptr};
 
 struct Seen {
@@ -27,11 +27,11 @@ bool first_time(std::string_view key) {
 
 }  // namespace
 
-WarningHandler set_warning_handler(WarningHandler f) { return g_warning_handler.exchange(f); }
+WarningCallback set_warning_handler(WarningCallback f) { return g_warning_handler.exchange(f); }
 
 void warn(std::string_view category, std::string_view message, const char* file, int line) {
-  if (WarningHandler f = g_warning_handler.load(std::memory_order_acquire))
-    f(Warning{category, message, file, line});
+  if (WarningCallback f = g_warning_handler.load(std::memory_order_acquire))
+    f(WarningMessage{category, message, file, line});
 }
 
 void warn_once(std::string_view key, std::string_view category, std::string_view message) {

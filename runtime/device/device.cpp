@@ -119,6 +119,12 @@ DeviceSlot reserve_device(std::string_view name) {
   r.entries[slot] =
       DeviceEntry{std::string(name),         static_cast<DeviceType>(type), abi, nullptr, 0, 0,
                   static_cast<uint8_t>(slot)};
+  if (r.entries[slot].type == DeviceType::Meta) {  // no plugin serves it
+    r.entries[slot].api = &meta_device_api();
+    r.entries[slot].flags = TN_DEVICE_OPAQUE;
+    r.entries[slot].count = 1;
+    r.tried[slot].store(true, std::memory_order_relaxed);
+  }
   r.count.store(slot + 1, std::memory_order_release);
   return slot;
 }
@@ -206,6 +212,7 @@ std::string unknown_text(std::string_view name) {
 // A manifest may name a type that no plugin has registered yet.
 DeviceSlot find_slot(DeviceType type) {
   if (const DeviceSlot slot = device_slot(type); slot >= 0) return slot;
+  if (type == DeviceType::Meta) return reserve_device("meta");
   backend_source().scan();
   return device_slot(type);
 }

@@ -24,8 +24,8 @@ class TENON_API MappedFile {
   ~MappedFile();
   std::byte* data() const noexcept { return data_; }
   uint64_t size() const noexcept { return size_; }
-  // Drops the whole pages between: the process no longer holds them, and what was written there is
-  // lost.
+  // Drops the whole pages between: the process no longer holds them, what was written there is
+  // lost, and what is read again comes from the file.
   void release(const std::byte* begin, uint64_t bytes) const noexcept;
 
  private:

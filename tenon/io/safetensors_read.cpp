@@ -179,16 +179,20 @@ class Reader {
 };
 
 // Any other byte in a bool is undefined behavior further on. Pages that need no change stay the
-// file's.
-void make_bools(std::byte* p, std::size_t bytes) {
+// file's. False if all do.
+bool make_bools(std::byte* p, std::size_t bytes) {
+  bool any = false;
   for (std::size_t i = 0; i < bytes; ++i) {
-    if (p[i] > std::byte{1}) p[i] = std::byte{1};
+    if (p[i] <= std::byte{1}) continue;
+    p[i] = std::byte{1};
+    any = true;
   }
+  return any;
 }
 
 // Bytes of the file as a tensor's memory. It goes back to the system with the tensor.
 core::Ref<core::Storage> wrap_mapped(const std::shared_ptr<MappedFile>& file, std::byte* data,
-                                     uint64_t bytes) {
+                                     uint64_t bytes, bool changed) {
   struct Pages {
     std::shared_ptr<MappedFile> file;
     std::byte* data;
@@ -201,17 +205,16 @@ core::Ref<core::Storage> wrap_mapped(const std::shared_ptr<MappedFile>& file, st
   };
   auto out = core::Storage::wrap(core::kHost, data, bytes, forget, pages.get());
   (void)pages.release();
-  // Nobody else writes here: backends may keep what they derive from weights.
-  __atomic_fetch_and(&out->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
-                     __ATOMIC_RELAXED);
+  out->count_writes(changed ? 0 : TN_STORAGE_FILE_PAGES);
   return out;
 }
 
 Tensor make_tensor(const Entry& e, Reader& reader) {
   const std::size_t bytes = e.end - e.begin;
   if (std::byte* pages = reader.map(bytes)) {
-    if (e.dtype == kBool) make_bools(pages, bytes);
-    return Tensor(core::TensorImpl::make(e.dtype, wrap_mapped(reader.mapped(), pages, bytes), 0,
+    const bool changed = e.dtype == kBool && make_bools(pages, bytes);
+    return Tensor(core::TensorImpl::make(e.dtype,
+                                         wrap_mapped(reader.mapped(), pages, bytes, changed), 0,
                                          static_cast<int>(e.shape.size()), e.shape.data()));
   }
   Tensor t = empty(e.shape, TensorOptions().dtype(e.dtype));

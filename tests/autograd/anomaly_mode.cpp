@@ -26,14 +26,14 @@ class AnomalyModeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     g_warnings.clear();
-    before_ = set_warning_handler([](const Warning& w) {
+    before_ = set_warning_handler([](const WarningMessage& w) {
       if (w.category == "anomaly") g_warnings.emplace_back(w.message);
     });
   }
   void TearDown() override { set_warning_handler(before_); }
 
  private:
-  WarningHandler before_ = nullptr;
+  WarningCallback before_ = nullptr;
 };
 
 Tensor leaf(double value) { return full({2, 3}, value).requires_grad_(); }

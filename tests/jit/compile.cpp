@@ -107,7 +107,7 @@ TEST(JitCompile, AStepOfTrainingIsOneProgram) {
 TEST(JitCompile, WhatTheHostDecidesKeepsTheFunction) {
   static std::vector<std::string> warned;
   warned.clear();
-  const WarningHandler before = set_warning_handler([](const Warning& w) {
+  const WarningCallback before = set_warning_handler([](const WarningMessage& w) {
     if (w.category == "compile") warned.emplace_back(w.message);
   });
   const auto f =
@@ -188,7 +188,7 @@ TEST(JitCompile, GradientsAreSetOrAddedTo) {
 TEST(JitCompile, OperatorsThatChangeKeepTheFunction) {
   static std::vector<std::string> warned;
   warned.clear();
-  const WarningHandler before = set_warning_handler([](const Warning& w) {
+  const WarningCallback before = set_warning_handler([](const WarningMessage& w) {
     if (w.category == "compile") warned.emplace_back(w.message);
   });
   double n = 0;

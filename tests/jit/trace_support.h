@@ -33,10 +33,10 @@ class Warnings {
   }
 
  private:
-  static void add(const Warning& w) {
+  static void add(const WarningMessage& w) {
     if (w.category == "trace") texts().emplace_back(w.message);
   }
-  WarningHandler before_;
+  WarningCallback before_;
 };
 
 template <class F>

@@ -38,8 +38,8 @@ Row warning(const char* id, F program, std::vector<const char*> words) {
   return {id,
           [program, first = words.front()] {
             heard.clear();
-            const WarningHandler before =
-                set_warning_handler([](const Warning& w) { heard.emplace_back(w.message); });
+            const WarningCallback before =
+                set_warning_handler([](const WarningMessage& w) { heard.emplace_back(w.message); });
             program();
             set_warning_handler(before);
             std::string text;

@@ -95,7 +95,7 @@ TEST_P(Models, GiveWhatTorchGives) {
 
 TEST_P(Models, AreTracedSavedAndLoaded) {
   const Fixture f = made();
-  const WarningHandler before = set_warning_handler([](const Warning&) {});
+  const WarningCallback before = set_warning_handler([](const WarningMessage&) {});
   const jit::Module traced = f.traced(f.input);
   set_warning_handler(before);
   const Tensor x = f.input.flip({0}), want = f.forward(x);

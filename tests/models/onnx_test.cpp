@@ -18,7 +18,7 @@ class ModelsInOnnx : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(ModelsInOnnx, GiveTheSameAfterExport) {
   const Fixture f = fixtures()[GetParam()].second();
-  const WarningHandler before = set_warning_handler([](const Warning&) {});
+  const WarningCallback before = set_warning_handler([](const WarningMessage&) {});
   std::stringstream file;
   onnx::export_(f.traced(f.input), {f.input}, file);
   set_warning_handler(before);

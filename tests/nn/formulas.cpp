@@ -104,8 +104,8 @@ TEST(Formulas, ConstantPad2d) {
 TEST(Formulas, SoftmaxOfADimensionThatWasNotGiven) {
   namespace F = nn::functional;
   static std::vector<std::string> heard;
-  const WarningHandler before =
-      set_warning_handler([](const Warning& w) { heard.emplace_back(w.message); });
+  const WarningCallback before =
+      set_warning_handler([](const WarningMessage& w) { heard.emplace_back(w.message); });
   const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {2, 3}, {2, 3, 4}, {2, 3, 4, 5}};
   const int64_t chosen[] = {0, 0, 1, 0, 1};
   for (std::size_t n = 0; n < shapes.size(); ++n) {

@@ -188,7 +188,7 @@ int g_warnings = 0;
 TEST(Indexing, AUint8MaskWarns) {
   g_warnings = 0;
   const auto before = set_warning_handler(
-      [](const Warning& w) { g_warnings += test::has(std::string(w.message), "uint8"); });
+      [](const WarningMessage& w) { g_warnings += test::has(std::string(w.message), "uint8"); });
   const Tensor x = arange(3), mask = tensor({1, 0, 1}, kByte);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(equal(x.index({mask}), tensor({0, 2})));
   set_warning_handler(before);
@@ -230,7 +230,7 @@ TEST(Module, AnUndefinedParameterThatShallRequireGradWarns) {
   } net;
   g_warnings = 0;
   const auto before = set_warning_handler(
-      [](const Warning& w) { g_warnings += test::has(std::string(w.message), "'a'"); });
+      [](const WarningMessage& w) { g_warnings += test::has(std::string(w.message), "'a'"); });
   net.add("a", true);
   net.add("b", false);
   set_warning_handler(before);

@@ -170,8 +170,8 @@ TEST(ScatterGather, Errors) {
 
 TEST(ScatterGather, ResultsWithoutDimensionsWarn) {
   static std::string heard;
-  const WarningHandler before =
-      set_warning_handler([](const Warning& w) { heard.append(w.message).append("\n"); });
+  const WarningCallback before =
+      set_warning_handler([](const WarningMessage& w) { heard.append(w.message).append("\n"); });
   EXPECT_TRUE(gather(std::vector<Tensor>(2, tensor(3.)), kCPU, 0).equal(tensor({3., 3.})));
   EXPECT_TRUE(test::has(heard, "all input tensors were scalars")) << heard;
   heard.clear();

@@ -95,8 +95,8 @@ TEST(EraNames, ReductionsByTwoFlags) {
   const Tensor sign = tensor({1., -1., 1.}), classes = tensor({0, 3, 1});
   for (const Case& c : cases) {
     heard.clear();
-    const WarningHandler before =
-        set_warning_handler([](const Warning& w) { heard.emplace_back(w.message); });
+    const WarningCallback before =
+        set_warning_handler([](const WarningMessage& w) { heard.emplace_back(w.message); });
     const legacy::Reduction r = legacy::reduction(c.size_average, c.reduce);
     set_warning_handler(before);
     ASSERT_EQ(heard.size(), 1u);

@@ -54,8 +54,8 @@ TEST(Era04, ComparisonsGiveBytes) {
 TEST(Era04, ByteMasksWarnOutside) {
   static int heard;
   heard = 0;
-  WarningHandler before =
-      set_warning_handler([](const Warning& w) { heard += w.category == "deprecated"; });
+  WarningCallback before =
+      set_warning_handler([](const WarningMessage& w) { heard += w.category == "deprecated"; });
   Tensor a = tensor({1., 2.}), mask = tensor({0, 1}, TensorOptions(kByte));
   {
     compat::Era04 era;

@@ -267,7 +267,7 @@ int invalid_settings() {
     setenv((std::string("TENON_") + name).c_str(), "abc", 1);
   }
   set_warning_handler(
-      [](const Warning& w) { say(std::string(w.message.substr(0, w.message.find(':')))); });
+      [](const WarningMessage& w) { say(std::string(w.message.substr(0, w.message.find(':')))); });
   (void)core::num_threads();
   (void)core::densify();
   (void)core::fallback();

@@ -11,7 +11,7 @@
 namespace tenon::test {
 
 inline std::vector<std::string> heard;
-inline void hear(const Warning& w) {
+inline void hear(const WarningMessage& w) {
   heard.push_back(std::string(w.category) + ": " + std::string(w.message));
 }
 

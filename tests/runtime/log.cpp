@@ -14,7 +14,7 @@ using test::hear;
 using test::heard;
 
 TEST(Log, WarningsGoToTheHandlerOrNowhere) {
-  WarningHandler before = set_warning_handler(nullptr);
+  WarningCallback before = set_warning_handler(nullptr);
   warn("user", "unheard");
   warn_once("key", "user", "unheard");
   set_warning_handler(hear);

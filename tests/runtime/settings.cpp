@@ -20,7 +20,7 @@ namespace {
 struct Listening {
   Listening() { heard.clear(); }
   ~Listening() { set_warning_handler(before); }
-  WarningHandler before = set_warning_handler(hear);
+  WarningCallback before = set_warning_handler(hear);
 };
 
 TEST(Settings, ComeFromTheEnvironment) {

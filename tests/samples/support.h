@@ -41,7 +41,8 @@ class Heard {
  public:
   Heard() {
     messages().clear();
-    before_ = set_warning_handler([](const Warning& w) { messages().emplace_back(w.message); });
+    before_ =
+        set_warning_handler([](const WarningMessage& w) { messages().emplace_back(w.message); });
   }
   ~Heard() { set_warning_handler(before_); }
   Heard(const Heard&) = delete;
@@ -51,7 +52,7 @@ class Heard {
   }
 
  private:
-  WarningHandler before_;
+  WarningCallback before_;
 };
 
 }  // namespace tenon::samples

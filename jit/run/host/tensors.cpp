@@ -80,6 +80,9 @@ void is_cpu(Stack& s) {
 void is_sparse(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.layout() != kStrided; });
 }
+void is_meta(Stack& s) {
+  of_tensor(s, [](const Tensor& t) { return t.device().is_meta(); });
+}
 void no(Stack& s) { s.back() = false; }  // what no tensor of this library is
 void is_complex(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.is_complex(); });
@@ -417,7 +420,7 @@ const HostOperator list[] = {
     ASKS("prim::is_mps", no),
     ASKS("prim::is_xpu", no),
     ASKS("prim::is_xla", no),
-    ASKS("prim::is_meta", no),
+    ASKS("prim::is_meta", is_meta),
     ASKS("prim::is_maia", no),
     ASKS("prim::is_ipu", no),
     ASKS("prim::is_nested", no),

@@ -11,6 +11,7 @@
 //   auto boxes = model.forward({images}).toList().get(0).toGenericDict().at("boxes").toTensor();
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -363,6 +364,10 @@ template <>
 struct Handle<SymInt> {
   static SymInt of(const IValue& v) { return v.toSymInt(); }
 };
+template <>
+struct Handle<Generator> {
+  static Generator of(const IValue& v) { return v.toGenerator(); }
+};
 template <class T>
 struct Handle<std::optional<T>> {
   static std::optional<T> of(const IValue& v) { return v.toOptional<T>(); }
@@ -379,6 +384,17 @@ struct Handle<std::vector<T>> {
   static std::vector<T> of(const IValue& v) {
     std::vector<T> out;
     for (const IValue& each : v.toListRef()) out.push_back(each.to<T>());
+    return out;
+  }
+};
+template <class T, std::size_t N>
+struct Handle<std::array<T, N>> {
+  static std::array<T, N> of(const IValue& v) {
+    const std::vector<IValue>& items = v.toListRef().items;
+    TENON_CHECK(items.size() == N, ValueError, "expected a list of ", N, " elements, got ",
+                items.size());
+    std::array<T, N> out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = items[i].to<T>();
     return out;
   }
 };

@@ -32,73 +32,47 @@ TENON_API std::string custom_class_name(const std::type_info& of);
 template <class T>
 struct ArgumentType;
 
+// Of types that IValue::to knows.
+template <class T>
+struct Converted {
+  using Held = T;
+  static Held unbox(const IValue& v) { return v.to<T>(); }
+};
+
 // Containers: their elements are of any of these types.
 template <class T>
-struct ArgumentType<std::vector<T>> {
-  using Held = std::vector<T>;
+struct ArgumentType<std::vector<T>> : Converted<std::vector<T>> {
   static std::string name() { return ArgumentType<T>::name() + "[]"; }
-  static Held unbox(const IValue& v) {
-    Held out;
-    for (const IValue& item : v.toListRef().items) out.push_back(ArgumentType<T>::unbox(item));
-    return out;
-  }
 };
 template <class T>
-struct ArgumentType<List<T>> {
-  using Held = List<T>;
+struct ArgumentType<List<T>> : Converted<List<T>> {
   static std::string name() { return ArgumentType<T>::name() + "[]"; }
-  static Held unbox(const IValue& v) { return v.to<Held>(); }
+};
+template <class T, std::size_t N>
+struct ArgumentType<std::array<T, N>> : Converted<std::array<T, N>> {
+  static std::string name() { return ArgumentType<T>::name() + "[]"; }
 };
 template <class K, class V>
-struct ArgumentType<Dict<K, V>> {
-  using Held = Dict<K, V>;
+struct ArgumentType<Dict<K, V>> : Converted<Dict<K, V>> {
   static std::string name() {
     return "Dict(" + ArgumentType<K>::name() + ", " + ArgumentType<V>::name() + ")";
   }
-  static Held unbox(const IValue& v) { return v.to<Held>(); }
 };
 template <class K, class V>
-struct ArgumentType<std::unordered_map<K, V>> : ArgumentType<Dict<K, V>> {
-  using Held = std::unordered_map<K, V>;
-  static Held unbox(const IValue& v) {
-    Held out;
-    for (const auto& [key, value] : v.toDictRef().items())
-      out.emplace(ArgumentType<K>::unbox(key), ArgumentType<V>::unbox(value));
-    return out;
-  }
-};
-template <class T, std::size_t N>
-struct ArgumentType<std::array<T, N>> {
-  using Held = std::array<T, N>;
-  static std::string name() { return ArgumentType<T>::name() + "[]"; }
-  static Held unbox(const IValue& v) {
-    const std::vector<IValue>& items = v.toListRef().items;
-    TENON_CHECK(items.size() == N, ValueError, "expected a list of ", N, " elements, got ",
-                items.size());
-    Held out;
-    for (std::size_t i = 0; i < N; ++i) out[i] = ArgumentType<T>::unbox(items[i]);
-    return out;
-  }
+struct ArgumentType<std::unordered_map<K, V>> : Converted<std::unordered_map<K, V>> {
+  static std::string name() { return ArgumentType<Dict<K, V>>::name(); }
 };
 // Objects of classes of C++.
 template <class T>
-struct ArgumentType<core::Ref<T>> {
-  using Held = core::Ref<T>;
+struct ArgumentType<core::Ref<T>> : Converted<core::Ref<T>> {
   static std::string name() { return custom_class_name(typeid(T)); }
-  static Held unbox(const IValue& v) { return v.toCustomClass<T>(); }
 };
 template <class... T>
-struct ArgumentType<std::tuple<T...>> {
-  using Held = std::tuple<T...>;
+struct ArgumentType<std::tuple<T...>> : Converted<std::tuple<T...>> {
   static std::string name() {
     std::string out;
     ((out += (out.empty() ? "(" : ", ") + ArgumentType<T>::name()), ...);
     return out + ")";
-  }
-  static Held unbox(const IValue& v) { return unbox(v, std::index_sequence_for<T...>()); }
-  template <std::size_t... I>
-  static Held unbox(const IValue& v, std::index_sequence<I...>) {
-    return {ArgumentType<T>::unbox(v.toTupleRef().items.at(I))...};
   }
 };
 
@@ -141,12 +115,10 @@ IValue to_ivalue(const std::array<T, N>& v) {
   return to_ivalue(std::vector<T>(v.begin(), v.end()));
 }
 
-#define TENON_ARGUMENT_TYPE(type, text)                         \
-  template <>                                                   \
-  struct ArgumentType<type> {                                   \
-    using Held = type;                                          \
-    static std::string name() { return text; }                  \
-    static Held unbox(const IValue& v) { return v.to<type>(); } \
+#define TENON_ARGUMENT_TYPE(type, text)         \
+  template <>                                   \
+  struct ArgumentType<type> : Converted<type> { \
+    static std::string name() { return text; }  \
   }
 TENON_ARGUMENT_TYPE(IValue, "Any");
 TENON_ARGUMENT_TYPE(Tensor, "Tensor");
@@ -164,14 +136,9 @@ TENON_ARGUMENT_TYPE(std::vector<int64_t>, "int[]");
 TENON_ARGUMENT_TYPE(std::vector<double>, "float[]");
 TENON_ARGUMENT_TYPE(std::vector<bool>, "bool[]");
 TENON_ARGUMENT_TYPE(std::vector<Tensor>, "Tensor[]");
+TENON_ARGUMENT_TYPE(Generator, "Generator");
 #undef TENON_ARGUMENT_TYPE
 
-template <>
-struct ArgumentType<Generator> {
-  using Held = Generator;
-  static std::string name() { return "Generator"; }
-  static Held unbox(const IValue& v) { return v.toGenerator(); }
-};
 template <>
 struct ArgumentType<SymInt> : ArgumentType<int64_t> {};
 template <>

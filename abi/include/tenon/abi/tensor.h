@@ -45,9 +45,15 @@ enum { TN_CPU = 1, TN_CUDA = 2, TN_CUDA_HOST = 3, TN_OPENCL = 4, TN_DEVICE_FOREI
 /* Layout 0 is strided. Others were assigned to a name at registration (from 64). */
 enum { TN_STRIDED = 0, TN_LAYOUT_FOREIGN = 64 };
 
-/* The bytes may change without being counted: other code owns them, or holds a pointer to write
- * through. */
-enum { TN_STORAGE_EXPOSED = 1u << 0 };
+enum {
+  /* The bytes may change without being counted: other code owns them, or holds a pointer to write
+   * through. */
+  TN_STORAGE_EXPOSED = 1u << 0,
+  /* Private pages of a mapped file. While `writes` is 0 and EXPOSED is not set they are as the file
+   * has them: who keeps a packed copy may give them back to the system (madvise, MADV_DONTNEED),
+   * and they are read again when they are touched. */
+  TN_STORAGE_FILE_PAGES = 1u << 1
+};
 
 /* What a plugin may see of a storage. Owned by core. `writes` counts every write of core and of
  * kernels, so that a kernel may cache what it derives from the bytes (packed weights) under {id,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Devices by name. "cpu" is known; everything else is registered.
+// Devices by name. "cpu" and "meta" are known; everything else is registered.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +100,8 @@ struct DeviceId {
 };
 inline constexpr DeviceId kHost{};
 
-// A device type as core sees it. `api` is null until its plugin is open; the host's is core's own.
+// A device type as core sees it. `api` is null until its plugin is open; those of the host and of
+// "meta" are core's own.
 struct DeviceEntry {
   std::string name;
   DeviceType type;
@@ -113,6 +114,10 @@ struct DeviceEntry {
 
 TENON_API const DeviceEntry& device_entry(DeviceSlot slot);
 inline const DeviceEntry& device_entry(DeviceId device) { return device_entry(device.slot); }
+// False for "meta": its tensors have sizes, strides and a dtype, and no elements.
+inline bool has_data(DeviceId device) {
+  return device.is_host() || device_entry(device).type != DeviceType::Meta;
+}
 TENON_API int device_slots() noexcept;                              // how many there are
 TENON_API DeviceSlot device_slot(DeviceType type);                  // -1 if unknown
 TENON_API DeviceSlot device_slot_from_name(std::string_view name);  // -1 if unknown
@@ -162,6 +167,7 @@ TENON_API void synchronize(DeviceId device);
 TENON_API tn_error_word* device_error_word(DeviceId device);
 // The host's own memory, copies and properties.
 TENON_API const tn_device_api& host_device_api() noexcept;
+const tn_device_api& meta_device_api() noexcept;
 
 }  // namespace core
 }  // namespace tenon

@@ -12,15 +12,15 @@
 
 namespace tenon {
 
-struct Warning {
+struct WarningMessage {
   std::string_view category;  // "fallback", "deprecated", "user"
   std::string_view message;
   const char* file;  // null if unknown
   int line;
 };
-using WarningHandler = void (*)(const Warning& w);
+using WarningCallback = void (*)(const WarningMessage& w);
 // Returns the previous one. Null: warnings are dropped.
-TENON_API WarningHandler set_warning_handler(WarningHandler f);
+TENON_API WarningCallback set_warning_handler(WarningCallback f);
 TENON_API void warn(std::string_view category, std::string_view message, const char* file = nullptr,
                     int line = 0);
 // Only the first time for this key in the process.

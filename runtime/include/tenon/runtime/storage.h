@@ -36,6 +36,13 @@ class TENON_API Storage : public RefCounted {
     }
   }
 
+  // For memory given to wrap that nobody but tensors writes: every write is counted. `flags`:
+  // further ones, TN_STORAGE_FILE_PAGES for instance.
+  void count_writes(uint32_t flags = 0) noexcept {
+    __atomic_fetch_and(&head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&head.flags, flags, __ATOMIC_RELAXED);
+  }
+
   tn_storage head;
   void* data;     // the first byte; on an opaque device the handle
   uint64_t base;  // on an opaque device, where in the handle the first byte is; else 0

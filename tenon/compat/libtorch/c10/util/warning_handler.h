@@ -50,8 +50,8 @@ class WarningHandler {
 namespace detail {
 
 inline thread_local WarningHandler* thread_handler = nullptr;
-inline ::tenon::WarningHandler& handler_of_all() {
-  static ::tenon::WarningHandler function = nullptr;
+inline ::tenon::WarningCallback& handler_of_all() {
+  static ::tenon::WarningCallback function = nullptr;
   return function;
 }
 inline std::atomic<bool> warn_always = false;
@@ -60,7 +60,7 @@ inline WarningHandler* no_handler() {
   return &none;
 }
 
-inline void hand_over(const ::tenon::Warning& w) {
+inline void hand_over(const ::tenon::WarningMessage& w) {
   if (!thread_handler || thread_handler == no_handler()) {
     if (handler_of_all()) handler_of_all()(w);
     return;
@@ -85,7 +85,7 @@ inline WarningHandler* get_warning_handler() noexcept {
 // For this thread, until it is set again; not owned.
 inline void set_warning_handler(WarningHandler* handler) noexcept {
   detail::thread_handler = handler;
-  const ::tenon::WarningHandler before = ::tenon::set_warning_handler(&detail::hand_over);
+  const ::tenon::WarningCallback before = ::tenon::set_warning_handler(&detail::hand_over);
   if (before != &detail::hand_over) detail::handler_of_all() = before;
 }
 
@@ -104,3 +104,9 @@ class WarningHandlerGuard {
 
 }  // namespace WarningUtils
 }  // namespace c10
+
+namespace tenon {
+using c10::Warning;
+using c10::WarningHandler;
+namespace WarningUtils = c10::WarningUtils;
+}  // namespace tenon
