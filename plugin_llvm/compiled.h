@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "plugin_llvm/spec/api.h"
+#include "plugin_llvm/spec/spec.h"
 
 namespace tenon::llvm_loops {
 

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "plugin_llvm/spec/api.h"
+#include <string>
+#include <string_view>
+
+#include "plugin_llvm/spec/spec.h"
 
 namespace tenon::llvm_loops {
 
 // All that code depends on but the processor and LLVM, as text.
-inline std::string key_of(const Spec& s, const Options& options) {
-  std::string t = "lanes " + std::to_string(options.lanes) + " nest " + std::to_string(s.nest);
+inline std::string key_of(const Spec& s, std::string_view text, int lanes) {
+  std::string t = "lanes " + std::to_string(lanes) + " nest " + std::to_string(s.nest);
   const auto add = [&](const char* word, int v) {
     t += std::string(" ") + word + std::to_string(v);
   };
@@ -36,7 +39,7 @@ inline std::string key_of(const Spec& s, const Options& options) {
   }
   add("f", s.flush_level);
   add("b", s.blocked ? 1 : 0);
-  return t + "\n" + options.text;
+  return t.append("\n").append(text);
 }
 
 }  // namespace tenon::llvm_loops

@@ -72,6 +72,19 @@ class Disk : public testing::Test {
 
 TEST(DiskChild, DISABLED_Runs) { std::_Exit(run_program()); }
 
+bool has_opened_llvm() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("libLLVM") != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(DiskChild, DISABLED_OpensLlvm) {
+  const int warnings = run_program();
+  std::_Exit(warnings != 0 ? warnings : has_opened_llvm() ? 50 : 0);
+}
+
 TEST(DiskChild, DISABLED_Tries) {
   std::_Exit(run_program(program + std::string(tenon::sdk::loop_program::trial_mark)));
 }
@@ -107,6 +120,11 @@ TEST_F(Disk, AnObjectIsKeptAndUsed) {
   EXPECT_EQ(run(), 0);
   ASSERT_EQ(objects().size(), 1u);
   EXPECT_EQ(fs::last_write_time(objects()[0]), written);
+}
+
+TEST_F(Disk, WhatIsKeptRunsWithoutLlvm) {
+  EXPECT_EQ(run("OpensLlvm"), 50);
+  EXPECT_EQ(run("OpensLlvm"), 0);
 }
 
 TEST_F(Disk, DamagedObjectsAreNotUsed) {

@@ -36,13 +36,17 @@ inline std::string find_code_folder(std::optional<std::string_view> set, const s
   return home && home[0] == '/' ? std::string(home) + "/.cache/tenon/" + name : "";
 }
 
-// Which build of the library that has the address: what it compiles may change with each.
-inline std::string build_of_library(const void* address) {
-  Dl_info info;
+// Which build of a library: what it compiles may change with each.
+inline std::string build_of_file(const char* path) {
   struct stat s;
-  if (dladdr(address, &info) == 0 || stat(info.dli_fname, &s) != 0) return "unknown";
+  if (stat(path, &s) != 0) return "unknown";
   return std::to_string(s.st_size) + "." + std::to_string(s.st_mtim.tv_sec) + "." +
          std::to_string(s.st_mtim.tv_nsec);
+}
+// Of the one that has the address.
+inline std::string build_of_library(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 ? build_of_file(info.dli_fname) : "unknown";
 }
 
 class CodeFile {

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What compiled kernels call by name: SLEEF's functions and those of this library.
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace tenon::llvm_loops {
 
-std::vector<std::pair<std::string, void*>> helpers();
+// Its model and what it can do, as text: code of one processor may not run on another.
+std::string processor();
 
 }  // namespace tenon::llvm_loops

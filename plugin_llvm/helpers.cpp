@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin_llvm/compiler/helpers.h"
+#include "plugin_llvm/helpers.h"
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "plugin_llvm/spec/spec.h"
 #include "tenon/abi/primitives.h"
@@ -11,38 +12,38 @@
 
 // Name, ulp; all of float and double, in both widths.
 #define TN_SLEEF_ALL(X) \
-  X(exp, u10);          \
-  X(log, u10);          \
-  X(tanh, u10);         \
-  X(erf, u10);          \
-  X(erfc, u15);         \
-  X(exp2, u10);         \
-  X(expm1, u10);        \
-  X(log2, u10);         \
-  X(log10, u10);        \
-  X(log1p, u10);        \
-  X(sin, u10);          \
-  X(cos, u10);          \
-  X(tan, u10);          \
-  X(asin, u10);         \
-  X(acos, u10);         \
-  X(atan, u10);         \
-  X(sinh, u10);         \
-  X(cosh, u10);         \
-  X(asinh, u10);        \
-  X(acosh, u10);        \
-  X(atanh, u10);        \
-  X(lgamma, u10);       \
-  X(pow, u10);          \
-  X(atan2, u10);        \
-  X(hypot, u05);
+  X(exp, u10)           \
+  X(log, u10)           \
+  X(tanh, u10)          \
+  X(erf, u10)           \
+  X(erfc, u15)          \
+  X(exp2, u10)          \
+  X(expm1, u10)         \
+  X(log2, u10)          \
+  X(log10, u10)         \
+  X(log1p, u10)         \
+  X(sin, u10)           \
+  X(cos, u10)           \
+  X(tan, u10)           \
+  X(asin, u10)          \
+  X(acos, u10)          \
+  X(atan, u10)          \
+  X(sinh, u10)          \
+  X(cosh, u10)          \
+  X(asinh, u10)         \
+  X(acosh, u10)         \
+  X(atanh, u10)         \
+  X(lgamma, u10)        \
+  X(pow, u10)           \
+  X(atan2, u10)         \
+  X(hypot, u05)
 
 // Their types are those of the calls in the kernels; here only addresses are taken.
 #define TN_SLEEF_DECLARE(name, ulp)        \
   void Sleef_##name##f16_##ulp##avx512f(); \
   void Sleef_##name##d8_##ulp##avx512f();  \
   void Sleef_##name##f8_##ulp##avx2();     \
-  void Sleef_##name##d4_##ulp##avx2()
+  void Sleef_##name##d4_##ulp##avx2();
 extern "C" {
 TN_SLEEF_ALL(TN_SLEEF_DECLARE)
 }
@@ -171,28 +172,31 @@ void fail(Report* report, int32_t code, int32_t node, int32_t dim, int64_t index
 
 }  // namespace
 
-std::vector<std::pair<std::string, void*>> helpers() {
-  std::vector<std::pair<std::string, void*>> list = {
-      {"tn_unary_f", reinterpret_cast<void*>(&unary_lanes<float>)},
-      {"tn_unary_d", reinterpret_cast<void*>(&unary_lanes<double>)},
-      {"tn_binary_f", reinterpret_cast<void*>(&binary_lanes<float>)},
-      {"tn_binary_d", reinterpret_cast<void*>(&binary_lanes<double>)},
-      {"tn_binary_i", reinterpret_cast<void*>(&whole_lanes)},
-      {"tn_next_half", reinterpret_cast<void*>(&next_half)},
-      {"tn_next_bfloat", reinterpret_cast<void*>(&next_bfloat)},
-      {"tn_fail", reinterpret_cast<void*>(&fail)}};
-#define TN_SLEEF_ENTRY(name, ulp)                                                \
-  list.emplace_back("Sleef_" #name "f16_" #ulp "avx512f",                        \
-                    reinterpret_cast<void*>(&Sleef_##name##f16_##ulp##avx512f)); \
-  list.emplace_back("Sleef_" #name "d8_" #ulp "avx512f",                         \
-                    reinterpret_cast<void*>(&Sleef_##name##d8_##ulp##avx512f));  \
-  list.emplace_back("Sleef_" #name "f8_" #ulp "avx2",                            \
-                    reinterpret_cast<void*>(&Sleef_##name##f8_##ulp##avx2));     \
-  list.emplace_back("Sleef_" #name "d4_" #ulp "avx2",                            \
-                    reinterpret_cast<void*>(&Sleef_##name##d4_##ulp##avx2));
-  TN_SLEEF_ALL(TN_SLEEF_ENTRY)
+const void* find_helper(std::string_view name) {
+  using Table = std::map<std::string_view, const void*>;
+  static const Table& table =
+      *new Table{{"tn_unary_f", reinterpret_cast<const void*>(&unary_lanes<float>)},
+                 {"tn_unary_d", reinterpret_cast<const void*>(&unary_lanes<double>)},
+                 {"tn_binary_f", reinterpret_cast<const void*>(&binary_lanes<float>)},
+                 {"tn_binary_d", reinterpret_cast<const void*>(&binary_lanes<double>)},
+                 {"tn_binary_i", reinterpret_cast<const void*>(&whole_lanes)},
+                 {"tn_next_half", reinterpret_cast<const void*>(&next_half)},
+                 {"tn_next_bfloat", reinterpret_cast<const void*>(&next_bfloat)},
+                 {"tn_fail", reinterpret_cast<const void*>(&fail)},
+#define TN_SLEEF_ENTRY(name, ulp)                                        \
+  {"Sleef_" #name "f16_" #ulp "avx512f",                                 \
+   reinterpret_cast<const void*>(&Sleef_##name##f16_##ulp##avx512f)},    \
+      {"Sleef_" #name "d8_" #ulp "avx512f",                              \
+       reinterpret_cast<const void*>(&Sleef_##name##d8_##ulp##avx512f)}, \
+      {"Sleef_" #name "f8_" #ulp "avx2",                                 \
+       reinterpret_cast<const void*>(&Sleef_##name##f8_##ulp##avx2)},    \
+      {"Sleef_" #name "d4_" #ulp "avx2",                                 \
+       reinterpret_cast<const void*>(&Sleef_##name##d4_##ulp##avx2)},
+                 TN_SLEEF_ALL(TN_SLEEF_ENTRY)
 #undef TN_SLEEF_ENTRY
-  return list;
+      };
+  const auto at = table.find(name);
+  return at != table.end() ? at->second : nullptr;
 }
 
 }  // namespace tenon::llvm_loops

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// From an object file to code that runs. LLVM links what it has compiled, too; this links what an
+// earlier process left on disk without LLVM, which takes 46 MB and 20 ms to open.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plugin_llvm/spec/spec.h"
+
+namespace tenon::llvm_loops {
+
+struct Linked {
+  Kernel kernel = nullptr;
+  std::string error;  // why there is none
+};
+
+// The kernel of a relocatable ELF file for x86-64: code and constants that refer to one another and
+// call helpers, position-independent. Code stays for as long as the process: kernels may run until
+// its end.
+Linked link(std::string_view object);
+
+}  // namespace tenon::llvm_loops
