@@ -115,8 +115,8 @@ void lock_table() { g_table.mutex.lock(); }
 void unlock_table() { g_table.mutex.unlock(); }
 [[maybe_unused]] const int g_fork_handlers = pthread_atfork(lock_table, unlock_table, unlock_table);
 
-// An optimized program reads what was packed, and rarely the weights that it was packed from: the
-// process need not hold both.
+// What was packed is read, and rarely the weights that it was packed from: the process need not hold
+// both.
 void release_pages(const Origin& from) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(from.data);
@@ -164,7 +164,7 @@ Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Entry* e = hold.owns_lock() ? t.find(from, layout) : nullptr;
   if (!e || e->from.writes != from.writes || e->memory || !t.make_room(bytes)) return made;
   t.keep(*e, made, bytes);
-  if (from.lasting) release_pages(from);
+  release_pages(from);
   return made;
 }
 
