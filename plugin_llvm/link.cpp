@@ -102,7 +102,7 @@ class Object {
   }
   bool is_placed(size_t i) const { return i < places_.size() && places_[i] != kNowhere; }
 
-  // Code and constants behind each other. Tables for unwinding are left out: nothing throws.
+  // Code and constants, one after the other. Tables for unwinding are left out: nothing throws.
   void place_sections() {
     for (size_t i = 0; i < sections_.size(); ++i) {
       const Elf64_Shdr& s = sections_[i];

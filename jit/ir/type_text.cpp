@@ -7,6 +7,7 @@
 
 #include "jit/ir/cursor.h"
 #include "jit/ir/print_value.h"
+#include "tenon/jit/custom_class.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {
@@ -346,7 +347,7 @@ ParsedType parse_type(Cursor& c, const FindType& find) {
 }
 
 FindType find_in(const CompilationUnit* unit) {
-  if (!unit) return nullptr;
+  if (!unit) return [](const std::string& name) { return find_custom_class(name); };
   return [unit](const std::string& name) { return unit->find_type(name); };
 }
 

@@ -297,7 +297,7 @@ TENON_INFER(view_as_complex) {
                      t.storage_offset());
   s.n = last;
   finish(c, s);
-  c.out[0].dtype = toComplexType(t.dtype);
+  c.out[0].dtype = t.dtype == kHalf ? kComplexHalf : toComplexType(t.dtype);
 }
 
 TENON_INFER(t) {

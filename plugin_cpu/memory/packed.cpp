@@ -115,8 +115,8 @@ void lock_table() { g_table.mutex.lock(); }
 void unlock_table() { g_table.mutex.unlock(); }
 [[maybe_unused]] const int g_fork_handlers = pthread_atfork(lock_table, unlock_table, unlock_table);
 
-// What was packed is read, and rarely the weights that it was packed from: the process need not hold
-// both.
+// What was packed is read, and rarely the weights that it was packed from: the process need not
+// hold both.
 void release_pages(const Origin& from) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(from.data);

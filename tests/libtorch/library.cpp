@@ -345,9 +345,15 @@ TEST(Library, KeysOfBackends) {
                "expected a key of Autograd or Autocast, got CPU");
 }
 
+struct Note : torch::CustomClassHolder {};
+
 std::vector<std::string> noted;
 void note(const std::string& text, const c10::IValue& v) { noted.push_back(text + v.tagKind()); }
 TORCH_LIBRARY(demo_of_schemas, m) {
+  m.class_<Note>("Note").def(torch::init<>());
+  // The class is known to the lines below its own.
+  EXPECT_EQ(c10::getTypePtr<c10::intrusive_ptr<Note>>()->str(),
+            "__torch__.torch.classes.demo_of_schemas.Note");
   auto schema = c10::FunctionSchema("note", "of_any",
                                     {c10::Argument("text", c10::getTypePtr<std::string>()),
                                      c10::Argument("v", c10::getTypePtr<c10::IValue>(),

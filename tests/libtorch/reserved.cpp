@@ -164,11 +164,11 @@ TEST(Reserved, ChecksThrowByClass) {
 }
 
 TEST(Reserved, WarningsOnceOrAlways) {
-  struct Counts : c10::WarningHandler {
+  struct Counts : torch::WarningHandler {
     void process(const c10::Warning&) override { ++n; }
     int n = 0;
   } counts;
-  const c10::WarningUtils::WarningHandlerGuard guard(&counts);
+  const torch::WarningUtils::WarningHandlerGuard guard(&counts);
   const auto warn = [] { TORCH_WARN_ONCE("a function like a statement") };
   EXPECT_FALSE(c10::WarningUtils::get_warnAlways());
   for (int i = 0; i < 3; ++i) warn();

@@ -34,6 +34,12 @@ TEST(Complex, PartsAreViews) {
   EXPECT_EQ(at(z, 1), Z(3, 7));
   EXPECT_TRUE(view_as_complex(view_as_real(z)).equal(z));
   EXPECT_THROW(view_as_complex(ones({3})), ValueError);
+  const Tensor half = view_as_complex(ones({3, 2}, kHalf));
+  EXPECT_EQ(half.scalar_type(), kComplexHalf);
+  EXPECT_EQ(view_as_real(half).scalar_type(), kHalf);
+  EXPECT_EQ(rand({2}, kComplexHalf).scalar_type(), kComplexHalf);
+  const Tensor drawn = rand_like(half.to(kComplexFloat));
+  EXPECT_TRUE((view_as_real(drawn) < 1).all().item<bool>());
   EXPECT_THROW(view_as_real(ones({2})), TypeError);
   EXPECT_THROW(imag(ones({2})), NotImplementedError);
 }

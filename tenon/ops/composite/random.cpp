@@ -59,6 +59,8 @@ Tensor rand_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
 }
 Tensor rand(IntArrayRef size, const TensorOptions& o) { return tenon::rand(size, Gen(), o); }
 Tensor rand_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
+  const ScalarType dtype = o.has_dtype() ? o.dtype() : self.scalar_type();
+  if (isComplexType(dtype)) return tenon::rand(self.sizes(), self.options().merge_in(o));
   return empty_like_to_draw(self, plain(o), f).uniform_(0, 1);
 }
 Tensor randn_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
