@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From an object file to code that runs. LLVM links what it has compiled, too; this links what an
-// earlier process left on disk without LLVM, which takes 46 MB and 20 ms to open.
+// From an object file to code that runs: what was just compiled, and what an earlier process left
+// on disk. For the latter LLVM, which could link it as well, would be opened first: 46 MB.
 #pragma once
 
 #include <string>

@@ -37,6 +37,8 @@ TEST(Meta, ResultsHaveSizesStridesAndDtype) {
   EXPECT_EQ(cat({x, x}, 1).sizes(), (IntArrayRef{4, 6}));
   EXPECT_EQ(x.index({1}).sizes(), (IntArrayRef{3}));
   EXPECT_EQ(std::get<1>(x.sort(1)).scalar_type(), kLong);
+  EXPECT_EQ(std::get<1>(linalg_svd(x, false)).sizes(), (IntArrayRef{3}));
+  EXPECT_EQ(linalg_inv(meta({2, 3, 3})).sizes(), (IntArrayRef{2, 3, 3}));
 }
 
 TEST(Meta, HoldsMoreThanThereIsMemory) {
