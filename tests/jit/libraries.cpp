@@ -53,6 +53,35 @@ def forward(self, x: Tensor, loud: Tensor):
   EXPECT_TRUE(allclose(got[2], tensor({5.98})));
 }
 
+// Expected values: torchaudio 2.11. Equal labels have a blank between them; of equal paths it takes
+// the one that leaves a state late.
+TEST(JitAudio, LabelsAreAlignedToFrames) {
+  const Module m = define(R"(
+def forward(self, log_probs: Tensor, labels: Tensor, frames: Tensor, n: Tensor):
+    path, scores = torch.ops.torchaudio.forced_align(log_probs, labels, frames, n, 0)
+    return path, scores
+)");
+  const auto path_of = [&](const Tensor& log_probs, const Tensor& labels) {
+    const Tensor frames = tensor({5}).to(kLong), n = tensor({labels.numel()}).to(kLong);
+    std::vector<Tensor> got;
+    add_tensors(m.forward({log_probs, labels.unsqueeze(0), frames, n}), got);
+    EXPECT_TRUE(got.at(1).equal(log_probs));
+    return got.at(0).squeeze(0);
+  };
+  const Tensor p =
+      tensor({0.1, 0.6, 0.3, 0.2, 0.5, 0.3, 0.6, 0.2, 0.2, 0.2, 0.7, 0.1, 0.3, 0.1, 0.6})
+          .view({1, 5, 3})
+          .log();
+  const auto ints = [](std::initializer_list<int64_t> v) {
+    return tensor(std::vector<int64_t>(v));
+  };
+  EXPECT_TRUE(path_of(p, ints({1, 1, 2})).equal(ints({1, 1, 0, 1, 2})));
+  EXPECT_TRUE(path_of(p, ints({2, 1})).equal(ints({2, 2, 0, 1, 0})));
+  EXPECT_TRUE(path_of(zeros({1, 5, 3}), ints({2, 1})).equal(ints({2, 1, 1, 1, 1})));
+  for (const auto& labels : {ints({1, 1, 1, 1}), ints({3}), ints({0})})
+    test::expect_words(test::text_of([&] { (void)path_of(p, labels); }), {"forced_align: "});
+}
+
 TEST(JitCompressed, RowsAreCountedAndRepeated) {
   const Module m = define(R"(
 def forward(self, rows: Tensor, columns: Tensor):
