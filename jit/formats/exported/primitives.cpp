@@ -114,6 +114,12 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite_primitive(const std:
                  {input_at(inputs, 0, name), input_at(inputs, 1, name), constant(false)});
   if (name == "div")
     return std::vector<Value*>{divide(input_at(inputs, 0, name), input_at(inputs, 1, name))};
+  if (name == "copy_strided") {  // a copy that lies in memory as the strides say
+    Value *from = input_at(inputs, 0, name), *strides = input_at(inputs, 1, name);
+    Value *sizes = apply1("aten::size", {from}), *none = constant(IValue());
+    Value* made = apply1("aten::new_empty_strided", {from, sizes, strides, none, none, none, none});
+    return apply("aten::copy_", {made, from, constant(false)});
+  }
   if (name == "broadcast_in_dim") return std::vector<Value*>{broadcast_in_dim(inputs)};
   if (name == "split_dim") {
     Value* sizes = list({input_at(inputs, 2, name), constant(int64_t{-1})}, Type::integer());

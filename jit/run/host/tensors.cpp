@@ -36,6 +36,11 @@ void stride(Stack& s) {
   const int64_t dim = pop_as<int64_t>(s);
   of_tensor(s, [dim](const Tensor& t) { return t.stride(dim); });
 }
+// Whether set_data would take it: an archive of torch's code asks this of layouts.
+void has_compatible_shallow_copy_type(Stack& s) {
+  const Tensor from = pop(s).toTensor(), self = pop(s).toTensor();
+  s.emplace_back(self.layout() == from.layout() && self.device().type() == from.device().type());
+}
 void storage_offset(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.storage_offset(); });
 }
@@ -391,6 +396,8 @@ const HostOperator list[] = {
     {"aten::stride(Tensor self) -> int[]", strides},
     {"aten::stride.int(Tensor self, int dim) -> int", stride},
     {"aten::sym_stride.int(Tensor self, int dim) -> int", stride},
+    {"aten::_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool",
+     has_compatible_shallow_copy_type},
     {"aten::storage_offset(Tensor self) -> int", storage_offset},
     {"aten::sym_storage_offset(Tensor self) -> int", storage_offset},
     {"aten::dim(Tensor self) -> int", dim},
