@@ -42,6 +42,10 @@ bool casts(const Value* mode) {
   const auto enabled = to_constant(n.input(2));
   return !enabled || !enabled->isBool() || enabled->toBool() || casts(n.input(3));
 }
+bool ends_casts(const Node& n) {
+  return n.is("exported::end_mode") && n.input(0)->node()->is("exported::autocast_mode") &&
+         casts(n.input(0));
+}
 bool is_mode_without_casts(const Node& n) {
   return n.is("exported::autocast_mode") && !casts(n.output());
 }
@@ -63,6 +67,8 @@ bool remove(Graph& g, Block& b) {
     const bool token = is_check_with_token(*n);
     const bool mode = asks_mode(*n);
     if (!token && !mode && !is_check(*n) && !is_mode_without_casts(*n)) return;
+    if (ends_casts(*n)) return;
+    if (n->is("exported::grad_mode")) n->output()->replace_all_uses_with(n->input(1));
     if (mode) use_false(g, *n);
     if (token) n->output()->replace_all_uses_with(n->inputs().back());
     if (n->is("exported::check_sizes") && !n->output()->uses().empty()) use_sizes(g, *n);

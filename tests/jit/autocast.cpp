@@ -4,12 +4,14 @@
 #include "tenon/autocast.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tenon/jit.h"
+#include "tenon/jit/export_program.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
@@ -35,6 +37,14 @@ struct Autocast : public ::testing::Test {
     }
     EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
   }
+  // Its regions are graphs of the file.
+  void expect_as_torch_as_exported() const {
+    const std::string path = core::join(testing::TempDir(), "/tenon_autocast_", getpid(), ".pt2");
+    export_program(module, {arange(6, kFloat).view({2, 3}) / 7}, path);
+    const Module back = load(path);
+    std::filesystem::remove(path);
+    expect_as_torch(back);
+  }
   Module module;
   nlohmann::json expected;
 };
@@ -48,6 +58,8 @@ TEST_F(Autocast, IsSavedAndOptimized) {
   module.eval();
   expect_as_torch(optimize_for_inference(module));
 }
+
+TEST_F(Autocast, IsExported) { expect_as_torch_as_exported(); }
 
 TEST_F(Autocast, EndsWhereTheBlockFails) {
   EXPECT_THROW((void)module.forward({zeros({2, 5})}), Error);
@@ -75,6 +87,11 @@ TEST_F(AutocastExported, IsSavedAsTorchScript) {
   std::stringstream file;
   module.save(file);
   expect_as_torch(load(file));
+}
+
+TEST_F(AutocastExported, IsExportedAgain) {
+  module.unit()->kept = nullptr;
+  expect_as_torch_as_exported();
 }
 
 TEST_F(AutocastExported, EndsWhereTheRegionFails) {

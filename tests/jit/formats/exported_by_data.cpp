@@ -151,5 +151,78 @@ def forward(self, x: Tensor):
   for (const double x : {-2.0, 1.0, 3.0, 8.0}) expect_same(m, back, tensor({x, 2 * x, x + 1}));
 }
 
+// The turns are stacked by the file's loop, which gives one where there is none.
+TEST_F(ExportByData, LoopsAppendToLists) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    rows: List[Tensor] = []
+    wide = [x.sum(1)]
+    n = 0
+    while n < 7 and bool(x.sum() < 20):
+        rows.append(x[0] * n)
+        x = x * 1.5 + 1
+        wide.append(x.sum(1))
+        n = n + 1
+    more: List[Tensor] = []
+    for i in range(int(x.max())):
+        more.append(x + i)
+    last = more[-1]
+    return torch.stack(wide, 1), torch.cat(wide), torch.cat(more, 1), torch.stack(more, -1), last, x, n
+)");
+  const Module back = written(m, full({2, 3}, 1.0));
+  for (const double x : {-1.0, 1.0, 1.5, 3.0, 30.0}) expect_same(m, back, full({2, 3}, x));
+  const Module none = define(R"(
+def forward(self, x: Tensor):
+    rows: List[Tensor] = []
+    while bool(x.sum() < 20):
+        rows.append(x)
+        x = x + 1
+    rows.append(x)
+    return torch.stack(rows)
+)");
+  test::expect_words(test::text_of([&] { (void)written(none, ones({2})); }),
+                     {"aten::append", "can only be stacked"});
+  const Module twice = define(R"(
+def forward(self, x: Tensor):
+    rows: List[Tensor] = []
+    while bool(x.sum() < 20):
+        rows.append(x)
+        if bool(x.sum() > 10):
+            rows.append(x)
+        x = x + 1
+    return torch.stack(rows)
+)");
+  test::expect_words(test::text_of([&] { (void)written(twice, ones({2})); }),
+                     {"writes to a tensor or a list"});
+}
+
+// Another turn may go another way than the first one.
+TEST_F(ExportByData, ABranchOfALoopIsNotDecidedByItsFirstTurn) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    while bool(x.sum() < 20):
+        if bool(x.sum() < 8):
+            y = x[:1]
+        else:
+            y = x[:2]
+        x = x + y.sum()
+    return x
+)");
+  test::expect_words(test::text_of([&] { (void)written(m, ones({3})); }),
+                     {"a branch by data in a loop by data"});
+  const Module same = define(R"(
+def forward(self, x: Tensor):
+    while bool(x.sum() < 20):
+        if bool(x.sum() < 8):
+            y = x + 1
+        else:
+            y = x * 2
+        x = y
+    return x
+)");
+  const Module back = written(same, ones({3}));
+  for (const double x : {1.0, 3.0, 30.0}) expect_same(same, back, full({3}, x));
+}
+
 }  // namespace
 }  // namespace tenon::jit

@@ -21,6 +21,7 @@ void add_written(const Block& b, const Node& n, std::vector<Value*>& to) {
     for (std::size_t k = 0; w->op && k < w->op->schema.arguments.size(); ++k) {
       if (!w->op->schema.arguments[k].alias.write) continue;
       Value* v = w->input(k);
+      if (v->type()->is(TypeKind::List)) continue;
       while (is_in(v->node(), n) && may_give_view(*v->node()) && !v->node()->inputs().empty())
         v = v->node()->input(0);
       if (!is_in(v->node(), n) && std::find(to.begin(), to.end(), v) == to.end()) to.push_back(v);

@@ -48,43 +48,86 @@ const ProgramWriter::Item* ProgramWriter::go_on(const Node& n, const Item& turn,
   return go ? emit("aten::logical_and", {go, more}) : more;
 }
 
-void ProgramWriter::visit_data_loop(const Node& n) {
+namespace {
+
+struct Inside {
+  explicit Inside(int& depth) : depth(depth) { ++depth; }
+  ~Inside() { --depth; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  int& depth;
+};
+
+}  // namespace
+
+// One turn as a graph. `inside` is what it carries, `results` what the next turn gets.
+ProgramWriter::Part ProgramWriter::visit_turn(const Node& n, const Carried& c,
+                                              std::vector<const Item*>& inside,
+                                              std::vector<const Item*>& results) {
   const Block& body = *n.blocks()[0];
-  if (writes(body)) carry_writes(const_cast<Node&>(n));
-  if (writes(body)) refuse(n, "a loop by data or varying sizes writes to a tensor or a list");
-  const Item& most = at(n.input(0));
-  const bool endless = most.constant && most.example.toInt() == INT64_MAX;
-  const Item* limit = endless ? nullptr : carried_as_tensor(n, most);
-  const Item* first = carried_as_tensor(n, *make(int64_t{0}, true));
-  std::vector<const Item*> carried = {go_on(n, *first, limit, at(n.input(1))), first};
-  std::vector<IValue> kinds = {IValue(Tensor()), int64_t{0}};
-  for (std::size_t k = 2; k < n.inputs().size(); ++k) {
-    kinds.push_back(at(n.input(k)).example);
-    carried.push_back(carried_as_tensor(n, at(n.input(k))));
-  }
-  std::vector<const Item*> inside, results;
-  const Part part = visit_part([&] {
-    for (const Item* c : carried) {
-      Item* made = make(c->example);
-      made->others = c->others;
-      made->sizes_by_data = c->sizes_by_data;
+  return visit_part([&] {
+    for (const Item* from : c.items) {
+      Item* made = make(from->example);
+      made->others = from->others;
+      made->sizes_by_data = from->sizes_by_data;
       add_tensor("carried", *made);
       inside.push_back(made);
     }
-    for (std::size_t k = 1; k < inside.size(); ++k)
-      items_[body.inputs()[k - 1]] = number_in_tensor(*inside[k], kinds[k]);
-    visit(body);
-    const Item* next = emit("aten::add.Scalar", {inside[1], make(int64_t{1}, true)});
-    results = {go_on(n, *next, limit, at(body.outputs()[0])), next};
-    for (std::size_t k = 1; k < body.outputs().size(); ++k) {
-      const Item* item = result_of_part(*body.outputs()[k], body);
-      for (std::size_t r = 0; r < item->runs(); ++r)
-        check_same_kind(n, item->in_run(r), carried[k + 1]->in_run(r));
-      results.push_back(item);
+    for (std::size_t k = 1; k <= body.inputs().size(); ++k)
+      items_[body.inputs()[k - 1]] = number_in_tensor(*inside[k], c.kinds[k]);
+    appends_.insert(c.appends.begin(), c.appends.end());
+    {
+      const Inside turn(turns_);
+      visit(body);
     }
+    const Item* next = emit("aten::add.Scalar", {inside[1], make(int64_t{1}, true)});
+    results = {go_on(n, *next, c.limit, at(body.outputs()[0])), next};
+    for (std::size_t k = 1; k < body.outputs().size(); ++k)
+      results.push_back(result_of_part(*body.outputs()[k], body));
+    for (const Node* append : c.appends) results.push_back(result_of_part(*append->input(1), body));
+    for (std::size_t k = 2; k < c.items.size(); ++k)
+      for (std::size_t r = 0; r < results[k]->runs(); ++r)
+        check_same_kind(n, results[k]->in_run(r), c.items[k]->in_run(r));
     if (std::find(inside.begin(), inside.end(), results[0]) != inside.end())
       results[0] = copied(*results[0]);
   });
+}
+
+// What each turn appends to lists is carried, too. Its kind is known after a turn.
+void ProgramWriter::carry_appended(const Node& n, Carried& c) {
+  if (c.appends.empty()) return;
+  std::vector<const Item*> inside, results;
+  (void)visit_turn(n, c, inside, results);
+  for (std::size_t k = c.items.size(); k < results.size(); ++k) {
+    if (!results[k]->others.empty())
+      refuse(n, "a loop by data appends tensors whose sizes vary to a list");
+    const Tensor& t = results[k]->example.toTensor();
+    const Item* zero = emit("aten::zeros", {make(IValue(t.sizes()), true)});
+    c.items.push_back(emit("aten::to.dtype", {zero, make(IValue(t.scalar_type()), true)}));
+    c.kinds.emplace_back(Tensor());
+  }
+}
+
+void ProgramWriter::visit_data_loop(const Node& n) {
+  const Block& body = *n.blocks()[0];
+  Carried c;
+  c.appends = appends_of(n);
+  if (writes(body, c.appends)) carry_writes(const_cast<Node&>(n));
+  if (writes(body, c.appends))
+    refuse(n, "a loop by data or varying sizes writes to a tensor or a list");
+  const Item& most = at(n.input(0));
+  const bool endless = most.constant && most.example.toInt() == INT64_MAX;
+  c.limit = endless ? nullptr : carried_as_tensor(n, most);
+  const Item* first = carried_as_tensor(n, *make(int64_t{0}, true));
+  c.items = {go_on(n, *first, c.limit, at(n.input(1))), first};
+  c.kinds = {IValue(Tensor()), int64_t{0}};
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) {
+    c.kinds.push_back(at(n.input(k)).example);
+    c.items.push_back(carried_as_tensor(n, at(n.input(k))));
+  }
+  carry_appended(n, c);
+  std::vector<const Item*> inside, results;
+  const Part part = visit_turn(n, c, inside, results);
   // Whether to go on is known when a turn ends.
   const Item* again = nullptr;
   const Part condition = visit_part([&] {
@@ -94,28 +137,32 @@ void ProgramWriter::visit_data_loop(const Node& n) {
   std::vector<std::string> taken;
   for (const Item* i : inside) taken.push_back(i->name);
   Json initial = Json::array(), further = Json::array(), outputs = Json::array();
-  for (const Item* c : carried) initial.push_back({{"name", name_of(*c)}});
+  for (const Item* from : c.items) initial.push_back({{"name", name_of(*from)}});
   for (const std::string& name : outside_values({&part})) {
     further.push_back({{"name", name}});
     taken.push_back(name);
   }
+  const bool stacks = !c.appends.empty();  // then the results are those of all turns
   std::vector<const Item*> ends;
-  for (std::size_t k = 0; k < carried.size(); ++k) {
-    Item* made = make(results[k]->example);
-    made->others = results[k]->others;
-    made->sizes_by_data = results[k]->sizes_by_data;
+  for (const Item* r : results) {
+    Item* made = make(stacks ? IValue(r->example.toTensor().unsqueeze(0)) : r->example);
+    for (const IValue& run : r->others)
+      made->others.push_back(stacks ? IValue(run.toTensor().unsqueeze(0)) : run);
+    made->sizes_by_data = r->sizes_by_data || stacks;
+    if (stacks) note_unknown_sizes(*made);
     add_tensor("while_loop_result", *made);
     outputs.push_back(tensor_argument(*made));
     ends.push_back(made);
   }
   const std::string number = std::to_string(parts_++);
-  add_higher("while_loop",
+  add_higher(stacks ? "while_loop_stack_output" : "while_loop",
              {part_argument("while_loop_cond_graph_" + number, condition, {again}, taken, true),
               part_argument("while_loop_body_graph_" + number, part, results, taken),
               Json{{"as_tensors", std::move(initial)}}, Json{{"as_tensors", std::move(further)}}},
              std::move(outputs));
-  for (std::size_t k = 2; k < carried.size(); ++k)
-    items_[n.output(k - 2)] = number_in_tensor(*ends[k], kinds[k]);
+  if (stacks) grow_lists(c, ends);
+  for (std::size_t k = 2; k < n.inputs().size(); ++k)
+    items_[n.output(k - 2)] = number_in_tensor(*ends[k], c.kinds[k]);
 }
 
 }  // namespace tenon::jit::formats

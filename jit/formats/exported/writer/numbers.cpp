@@ -209,7 +209,7 @@ void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) 
       items_[n.output(k)] = make(runs[0].at(k), true);
     return;
   }
-  if (visit_sizes(n, runs) || visit_list_in_tensor(n, runs)) return;
+  if (visit_strides(n, runs) || visit_sizes(n, runs) || visit_list_in_tensor(n, runs)) return;
   if (folds_list(n) && visit_fold(n)) return;
   if (n.outputs().size() != 1) refuse(n, "its results depend on sizes that vary");
   Item* made = result_of_run(runs, 0);
@@ -273,6 +273,38 @@ bool ProgramWriter::visit_range(const Node& n) {
   }
   items_[n.output()] = of_two("prim::max", *far, *make(int64_t{0}, true),
                               [](int64_t x, int64_t y) { return std::max(x, y); });
+  return true;
+}
+
+// Strides, which the written program asks where they vary with the sizes.
+bool ProgramWriter::visit_strides(const Node& n, const std::vector<Stack>& runs) {
+  if (!n.is("aten::stride")) return false;
+  const Item& of = at(n.input(0));
+  const auto stride_in = [&](std::size_t r, std::size_t d) {
+    return runs[r][0].isList() ? runs[r][0].toListRef().items[d].toInt() : runs[r][0].toInt();
+  };
+  const auto stride_of = [&](std::size_t d, int64_t dim) -> const Item* {
+    SizeExpressions::Values values;
+    for (std::size_t r = 0; r < runs.size(); ++r) values.push_back(stride_in(r, d));
+    if (all_equal(values)) return make(values[0], true);
+    if (of.sizes_by_data) refuse(n, "the sizes of its tensor depend on data");
+    Item* made = make(values[0]);
+    made->others.assign(values.begin() + 1, values.end());
+    add_number(*made, "sym_stride_int", sizes_.text_of(values));
+    add_node("torch.ops.aten.sym_stride.int",
+             Json::array({input("self", tensor_argument(of)), input("dim", plain_argument(dim))}),
+             Json::array({number_argument(*made)}), made->number);
+    return made;
+  };
+  if (!runs[0][0].isList()) {
+    const int64_t dim = at(n.input(1)).example.toInt();
+    items_[n.output()] = stride_of(0, dim < 0 ? dim + of.example.toTensor().dim() : dim);
+    return true;
+  }
+  std::vector<const Item*> parts;
+  for (std::size_t d = 0; d < runs[0][0].toListRef().items.size(); ++d)
+    parts.push_back(stride_of(d, static_cast<int64_t>(d)));
+  items_[n.output()] = construct(parts, *n.output()->type());
   return true;
 }
 
@@ -469,6 +501,10 @@ bool ProgramWriter::decide(const Node& n, const Item& condition) {
     if (condition.in_run(r).toBool() != yes)
       refuse(n, core::join("a branch by sizes that vary: it goes another way where ",
                            sizes_.describe(r)));
+  if (turns_ > 0 && is_by_data(condition))
+    refuse(n,
+           "a branch by data in a loop by data, whose sides give tensors of other sizes or "
+           "dtypes, or cannot be written or run in the first turn");
   if (condition.truth || (!condition.number.empty() && depends_on_real(expression_of(condition)))) {
     const Item* truth = carried_as_tensor(n, condition);  // torch checks no symbols that are reals
     const Item* holds = yes ? truth : emit("aten::logical_not", {truth});

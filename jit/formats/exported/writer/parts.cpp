@@ -49,21 +49,24 @@ bool is_made_in(const Value* v, const Block& b) {
 }
 
 // Of the tensors and lists that nodes of `all` write, one is from outside of it.
-bool writes_outside(const Block& b, const Block& all) {
+bool writes_outside(const Block& b, const Block& all, const std::vector<const Node*>& but) {
   for (const Node* n : b.nodes()) {
+    if (std::find(but.begin(), but.end(), n) != but.end()) continue;
     if (n->is("prim::SetAttr")) return true;
     for (std::size_t k = 0; n->op && k < n->op->schema.arguments.size(); ++k)
       if (n->op->schema.arguments[k].alias.write && !is_made_in(n->input(k), all)) return true;
     for (const Block* inner : n->blocks())
-      if (writes_outside(*inner, all)) return true;
+      if (writes_outside(*inner, all, but)) return true;
   }
   return false;
 }
 
 }  // namespace
 
-// To a tensor or list of outside.
-bool ProgramWriter::writes(const Block& b) { return writes_outside(b, b); }
+// To a tensor or list of outside, by other nodes than `but`.
+bool ProgramWriter::writes(const Block& b, const std::vector<const Node*>& but) {
+  return writes_outside(b, b, but);
+}
 
 void ProgramWriter::check_same_kind(const Node& n, const IValue& a, const IValue& b) {
   const Tensor x = a.toTensor(), y = b.toTensor();

@@ -248,6 +248,7 @@ void ProgramWriter::drop_unused_numbers() {
     Json& node = graph_.nodes[i];
     if (expressions_.count(node["name"].get<std::string>()) && !mentions(node["outputs"], used))
       continue;
+    drop_unused_results(node, used);
     for (const Json& in : node["inputs"]) add_names(in["arg"], used);
     kept.push_back(std::move(node));
   }
@@ -261,6 +262,10 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
     return tree_leaf();
   }
   const IValue& v = item.example;
+  TENON_CHECK(
+      !grown_.count(&item), NotImplementedError,
+      "export_program: cannot write a result that is a list which a loop by data has grown: "
+      "stack it");
   const bool container = v.isList() || v.isTuple() || v.isGenericDict();
   if (!item.has_parts && container && item.constant) give_parts(const_cast<Item&>(item));
   if (!item.has_parts) {
@@ -274,10 +279,6 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
   Json children = Json::array();
   for (const Item* part : item.parts) children.push_back(output(*part, outputs));
   return tree_of_parts(item.example, item.keys, std::move(children));
-}
-
-void ProgramWriter::visit(const Block& b) {
-  for (const Node* n : b.nodes()) visit(*n);
 }
 
 void ProgramWriter::visit(const Node& n) {
@@ -294,12 +295,15 @@ void ProgramWriter::visit(const Node& n) {
     return visit_taken(n, *n.blocks()[decide(n, at(n.input(0))) ? 0 : 1]);
   }
   if (n.is("prim::Loop")) return visit_loop(n);
+  if (appends_.count(&n) || (!grown_.empty() && visit_grown(n))) return;
   if (n.is("prim::GetAttr")) return void(items_[n.output()] = attribute(n));
   if (n.is("prim::SetAttr")) return set_attribute(n);
   if (n.is("prim::CreateObject")) return void(items_[n.output()] = make(new_object(n), true));
   if (n.is("prim::isinstance"))
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
+  if (n.is("aten::get_autocast_dtype"))
+    return void(items_[n.output()] = make(call(n).at(0).at(0), true));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
   if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
       write_number(n) || write_constant(n) || fold(n) || visit_truth(n) || visit_value(n) ||
@@ -336,7 +340,7 @@ bool ProgramWriter::fold(const Node& n) {
     constant = constant && at(v).constant;
     known = known && is_known(at(v));
   }
-  const bool asks = asks_rank_or_dtype(n) || asks_sizes(n);
+  const bool asks = asks_rank_or_dtype(n) || asks_sizes(n) || n.is("aten::stride");
   if (!asks && !(known && is_arithmetic(n))) return false;
   const std::vector<Stack> runs = call(n);
   const auto fits = [constant](const IValue& v) {

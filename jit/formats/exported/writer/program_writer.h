@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -82,7 +83,18 @@ class ProgramWriter {
   void resize_input(Item& input, const std::string& path);
   void drop_unused_numbers();
   void visit(const Block& b);
+  void visit(const std::vector<const Node*>& nodes);
   void visit(const Node& n);
+  // Regions of autocast.
+  struct Autocast {
+    Device device;
+    std::optional<ScalarType> dtype;
+    bool enabled;
+  };
+  Autocast autocast_of(const Node& begin) const;
+  void visit_region(const Node& begin, const std::vector<const Node*>& nodes);
+  void repeat_numbers(const Part& part);
+  static void drop_unused_results(Json& node, const Names& used);
   void visit_loop(const Node& n);
   void visit_taken(const Node& n, const Block& taken);
 
@@ -96,6 +108,19 @@ class ProgramWriter {
   void visit_branch(const Node& n, const Item& condition);
   Part visit_side(const Block& side, std::vector<const Item*>& results);
   void visit_data_loop(const Node& n);
+  // What a loop by data carries.
+  struct Carried {
+    std::vector<const Item*> items;
+    std::vector<IValue> kinds;  // of numbers and bools, which the items hold in tensors
+    const Item* limit = nullptr;
+    std::vector<const Node*> appends;
+  };
+  Part visit_turn(const Node& n, const Carried& c, std::vector<const Item*>& inside,
+                  std::vector<const Item*>& results);
+  void carry_appended(const Node& n, Carried& c);
+  std::vector<const Node*> appends_of(const Node& loop) const;
+  void grow_lists(const Carried& c, std::vector<const Item*>& ends);
+  bool visit_grown(const Node& n);
   const Item* go_on(const Node& n, const Item& turn, const Item* limit, const Item& condition);
   const Item* carried_as_tensor(const Node& n, const Item& item);
   const Item* number_in_tensor(const Item& tensor, const IValue& like);
@@ -111,7 +136,7 @@ class ProgramWriter {
   const Item* emit(const char* full_name, const std::vector<const Item*>& arguments);
   const Item* copied(const Item& tensor);
   static bool is_of_part(const Value& v, const Block& part);
-  static bool writes(const Block& b);
+  static bool writes(const Block& b, const std::vector<const Node*>& but = {});
   void carry_writes(Node& n);
   static bool are_same_kind(const std::vector<const Item*>& yes,
                             const std::vector<const Item*>& no);
@@ -147,6 +172,7 @@ class ProgramWriter {
   bool may_differ(const Node& n) const;
   void visit_number(const Node& n, const std::vector<Stack>& runs);
   bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
+  bool visit_strides(const Node& n, const std::vector<Stack>& runs);
   const Item* of_two(const char* kind, const Item& a, const Item& b,
                      int64_t (*f)(int64_t, int64_t));
   bool visit_fold(const Node& n);
@@ -197,11 +223,14 @@ class ProgramWriter {
   std::map<Attribute, const Item*> set_attributes_;       // as the program has set them
   std::set<Attribute> read_attributes_;                   // before it sets them
   std::set<const Value*> carried_;  // out of branches and loops that write to tensors of outside
+  std::map<const Item*, const Item*> grown_;  // lists: the tensors that a loop appended, stacked
+  std::set<const Node*> appends_;             // which such loops do
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;
   std::set<std::string> taken_;
   int parts_ = 0;
+  int turns_ = 0;  // of loops by data, that are being written
   std::vector<IValue> samples_;
   Json inputs_ = Json::array(), specs_ = Json::array(), outputs_ = Json::array(),
        output_specs_ = Json::array(), names_ = Json::array();

@@ -22,8 +22,16 @@ void ProgramWriter::visit_loop(const Node& n) {
   const Block& body = *n.blocks()[0];
   const int64_t most = at(n.input(0)).example.toInt();
   std::optional<Mark> before;
-  if (most == INT64_MAX && writes(body)) carry_writes(const_cast<Node&>(n));
-  if (most == INT64_MAX && !writes(body)) before = mark();
+  std::vector<std::pair<Item*, Item>> lists;
+  const std::vector<const Node*> appends = appends_of(n);
+  if (most == INT64_MAX && writes(body, appends)) carry_writes(const_cast<Node&>(n));
+  if (most == INT64_MAX && !writes(body, appends)) {
+    before = mark();
+    for (const Node* a : appends) {
+      auto* list = const_cast<Item*>(&at(a->input(0)));
+      lists.emplace_back(list, *list);
+    }
+  }
   std::vector<const Item*> carried;
   for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(&at(n.input(k)));
   bool goes_on = at(n.input(1)).example.toBool();
@@ -34,6 +42,7 @@ void ProgramWriter::visit_loop(const Node& n) {
     const Item& more = at(body.outputs()[0]);
     if (!more.constant && turn == 0 && before) {
       (void)go_back(std::move(*before));
+      for (auto& [list, was] : lists) *list = std::move(was);
       return visit_data_loop(n);
     }
     if (!more.constant) refuse(n, "a loop whose turns depend on data");
