@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "tenon/jit.h"
 #include "tenon/jit/export_program.h"
@@ -112,6 +113,38 @@ def forward(self, x: Tensor, csr: bool):
                        (void)m.forward({ones({2, 2}), true});
                      }),
                      {"aten::to_sparse_csr", "compressed sparse layouts", "not supported"});
+}
+
+// In the program that is written `repeat` becomes the primitive, which takes the same arguments.
+TEST(JitPrimitives, CopiesLieAsTheirStridesSay) {
+  const Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x.repeat([1, 2])\n");
+  const std::string path = core::join(testing::TempDir(), "/tenon_strided_", getpid(), ".pt2");
+  export_program(m, {ones({2, 3})}, path);
+  const auto zip = formats::ZipReader::open(path);
+  formats::ZipWriter out(zip->root().substr(0, zip->root().size() - 1));
+  for (const auto& e : zip->entries()) {
+    std::string content = zip->read(e);
+    const std::string from = "aten.repeat.default", to = "prims.copy_strided.default";
+    if (const auto at = content.find(from); at != std::string::npos)
+      content.replace(at, from.size(), to);
+    out.add(e.name.substr(zip->root().size()), content);
+  }
+  std::filesystem::remove(path);
+  std::stringstream file(out.finish());
+  const Tensor x = arange(6, kFloat).view({2, 3}), y = load(file).forward({x}).toTensor();
+  EXPECT_TRUE(y.equal(x));
+  EXPECT_EQ(y.strides(), (std::vector<int64_t>{1, 2}));
+}
+
+TEST(JitPrimitives, TensorsMayTakeThePlaceOfThoseOfTheirLayout) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    y = torch.zeros([2], dtype=torch.float64)
+    return torch._has_compatible_shallow_copy_type(x, y), torch._has_compatible_shallow_copy_type(x, x.to_sparse())
+)");
+  const IValue out = m.forward({ones({3})});
+  EXPECT_TRUE(out.toTupleRef().items[0].toBool());
+  EXPECT_FALSE(out.toTupleRef().items[1].toBool());
 }
 
 }  // namespace
