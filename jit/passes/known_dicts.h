@@ -15,7 +15,8 @@
 
 namespace tenon::jit {
 
-// A Walk has a type Item, a pointer to what it knows of a value, and
+// A Walk has a type Item, a pointer to what it knows of a value (`example`, which is its value
+// where `constant` is true), and
 //   Entries entries(const Value* v)       of a dictionary, or of a list of pairs
 //   IValue key(const Value* v)            raises for a key that is not known
 //   Item item(const Value* v)
@@ -41,6 +42,7 @@ class KnownDicts {
       return true;
     }
     if (!moves_values(n)) return false;
+    if (read_known(n)) return true;
     Stack stack;
     for (std::size_t k = 0; k < n.inputs().size(); ++k) stack.push_back(argument(n, k));
     const IValue dict = stack[0];
@@ -60,6 +62,27 @@ class KnownDicts {
         "exported::item"};
     return n.op && kKinds.count(n.kind()) != 0 && !n.inputs().empty() &&
            (n.input(0)->type()->is(TypeKind::Dict) || n.is("aten::dict"));
+  }
+
+  // What is read from a dictionary of numbers or texts that is known as a whole, without a table of
+  // its values: that of a vocabulary has 100,000, and is read for each word.
+  bool read_known(const Node& n) {
+    static const std::set<std::string, std::less<>> kReads = {
+        "aten::__contains__", "aten::__getitem__", "aten::get", "aten::len"};
+    const Type& type = *n.input(0)->type();
+    if (kReads.count(n.kind()) == 0 || !type.is(TypeKind::Dict)) return false;
+    const Type& value = *type.contained().at(1);
+    if (!value.is(TypeKind::Int) && !value.is(TypeKind::Float) && !value.is(TypeKind::Bool) &&
+        !value.is(TypeKind::String))
+      return false;
+    Stack stack;
+    for (const Value* v : n.inputs()) {
+      if (!walk_.item(v)->constant) return false;
+      stack.push_back(walk_.item(v)->example);
+    }
+    n.op->call(stack, n.inputs().size());
+    walk_.set(n.output(), walk_.constant(stack.at(0)));
+    return true;
   }
 
   IValue place(Item item) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -171,6 +172,30 @@ TEST(ExportedContainers, WhatTheyCannotHoldIsTold) {
   const Module absent =
       define("def forward(self, x: Tensor) -> Tensor:\n    return {'a': x}['b']\n");
   EXPECT_THROW((void)exported(absent, {ones({2})}), IndexError);
+}
+
+// Each word is looked up on its own: no table of the whole vocabulary is made for it.
+TEST(ExportedContainers, WordsOfALargeVocabulary) {
+  constexpr int64_t kWords = 100000;
+  auto words = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict(Type::string(), Type::integer()));
+  for (int64_t i = 0; i < kWords; ++i) words->insert_or_assign(core::join("w", i), i);
+  Module m("__torch__.Program");
+  m.register_attribute("words", Type::dict(Type::string(), Type::integer()), IValue(words));
+  m.define(R"(
+def forward(self, x: Tensor):
+    ids = [len(self.words)]
+    for i in range(1000):
+        word = "w" + str(i * 7)
+        if word in self.words:
+            ids.append(self.words[word])
+    return x + torch.tensor(ids)
+)");
+  const Tensor x = zeros({1}, kLong);
+  const Tensor want = m.forward({x}).toTensor();
+  EXPECT_EQ(want.numel(), 1001);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(exported(m, {x}).forward({x}).toTensor().equal(want));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));  // it took minutes
 }
 
 }  // namespace
