@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // From a graph to instructions.
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "jit/fuse/find_groups.h"
@@ -36,6 +38,34 @@ const std::map<std::string, OpCode, std::less<>>& plain_codes() {
   return codes;
 }
 
+// A constant, or the device of a constant text.
+std::optional<IValue> known(const Value* v) {
+  const Node& n = *v->node();
+  if (n.is("prim::Constant")) return n.has("value") ? n.ival("value") : IValue();
+  if (!n.is("aten::device") || !n.op || n.inputs().size() != 1) return std::nullopt;
+  const std::optional<IValue> text = known(n.input(0));
+  if (!text) return std::nullopt;
+  Stack stack{*text};
+  n.op->call(stack, 1);
+  return stack.at(0);
+}
+
+// torch.Generator(...) in a program is one generator, which goes on from call to call, as in torch,
+// whose graphs have it as a constant.
+bool is_generator(const Node& n) {
+  const auto inputs = n.inputs();
+  return n.is("aten::Generator") && n.op &&
+         std::all_of(inputs.begin(), inputs.end(),
+                     [](const Value* v) { return known(v).has_value(); });
+}
+bool is_constant(const Node& n) { return n.is("prim::Constant") || is_generator(n); }
+IValue made_once(const Node& generator) {
+  Stack stack;
+  for (const Value* v : generator.inputs()) stack.push_back(*known(v));
+  generator.op->call(stack, stack.size());
+  return stack.at(0);
+}
+
 fuse::Runner runner_of(std::shared_ptr<const Graph> g) {
   return [plan = std::make_shared<const Plan>(std::move(g))](Stack& s) { plan->run(s); };
 }
@@ -61,10 +91,11 @@ class Lowering {
     return ~static_cast<Operand>(code_.constants.size() - 1);
   }
   Operand operand(const Value* v) {
-    if (v->node()->is("prim::Constant")) {
+    if (is_constant(*v->node())) {
       auto it = places_.find(v);
       if (it != places_.end()) return it->second;
       const Node& n = *v->node();
+      if (n.op) return places_[v] = constant(made_once(n));
       return places_[v] = constant(n.has("value") ? n.ival("value") : IValue());
     }
     if (v->node()->is("prim::Uninitialized")) return none();
@@ -129,7 +160,7 @@ class Lowering {
       out[last ? last : made].push_back(slot(v));
     };
     for (const Node* n : block.nodes()) {
-      if (n->is("prim::Constant") || n->is("prim::Uninitialized")) continue;
+      if (is_constant(*n) || n->is("prim::Uninitialized")) continue;
       for (const Value* v : n->outputs()) add(v, n);
     }
     for (const Value* v : block.inputs()) {
@@ -143,7 +174,7 @@ class Lowering {
   std::vector<Operand> lower_block(const Block& block) {
     auto ends = deaths(block);
     for (const Node* n : block.nodes()) {
-      if (n->is("prim::Constant") || n->is("prim::Uninitialized")) continue;
+      if (is_constant(*n) || n->is("prim::Uninitialized")) continue;
       lower_node(*n);
       auto dead = ends.find(n);
       if (dead == ends.end()) continue;

@@ -380,5 +380,24 @@ TEST(JitLanguage, FunctionsOfTorchSpecial) {
   }
 }
 
+// As in torch, where it is a constant of the graph: each call goes on where the one before ended.
+TEST(JitLanguage, AGeneratorIsMadeOnce) {
+  const char* text =
+      "def f(x: Tensor, again: bool):\n"
+      "  g = torch.Generator(device=\"cpu\", seed=3)\n"
+      "  if again:\n"
+      "    g.manual_seed(3)\n"
+      "  return torch.cat([torch.rand([4], generator=g), torch.rand([4], generator=g)])\n";
+  const auto unit = compile(text), other = compile(text);
+  const auto draw = [](const auto& of, bool again) {
+    return of->run_method("f", {ones({1}), again}).toTensor();
+  };
+  const Tensor first = draw(unit, false), second = draw(unit, false);
+  EXPECT_FALSE(first.equal(second));
+  EXPECT_FALSE(first.slice(0, 0, 4).equal(first.slice(0, 4)));
+  EXPECT_TRUE(draw(other, false).equal(first));
+  EXPECT_TRUE(draw(unit, true).equal(first));
+}
+
 }  // namespace
 }  // namespace tenon::jit
