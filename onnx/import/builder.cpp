@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "onnx/import/order.h"
 #include "onnx/import/weights.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
@@ -284,6 +285,7 @@ void Builder::add_node(const pb::NodeProto& n, Scope& s, const Opsets& opsets,
 }
 
 void Builder::build() {
+  sort_nodes(model_);
   pb::GraphProto& g = *model_.mutable_graph();
   Opsets opsets;
   for (const auto& o : model_.opset_import())
