@@ -291,5 +291,37 @@ TEST(OnnxContrib, ImagesWhoseChannelsAreLastArePooled) {
   EXPECT_TRUE(y.equal(want));
 }
 
+// Of each row the experts that the router says, by hand.
+TEST(OnnxContrib, RowsGoThroughTheirExperts) {
+  constexpr int64_t kExperts = 4, kIn = 5, kInner = 3;
+  const Tensor x = randn({2, 3, kIn}), router = randn({6, kExperts});
+  const Tensor w1 = randn({kExperts, 2 * kInner, kIn}), b1 = randn({kExperts, 2 * kInner});
+  const Tensor w2 = randn({kExperts, kIn, kInner}), b2 = randn({kExperts, kIn});
+  Contrib m;
+  for (const char* name : {"x", "p", "w1", "b1", "w2", "b2"}) m.input(name);
+  m.output("y");
+  auto& n = m.call("MoE", {"x", "p", "w1", "b1", "w2", "b2"}, {"y"});
+  set_text(n, "activation_type", "swiglu");
+  for (const char* name : {"normalize_routing_weights", "swiglu_fusion"}) set_int(n, name, 1);
+  set_int(n, "k", 2);
+  set_float(n, "swiglu_limit", 1.0F);
+  set_float(n, "activation_beta", 1.0F);
+  const Tensor y = m.load().forward({x, router, w1, b1, w2, b2}).toTensor();
+  ASSERT_EQ(y.sizes(), x.sizes());
+  for (int64_t row = 0; row < 6; ++row) {
+    const auto [top, at] = topk(softmax(router[row], 0), 2);
+    Tensor want = zeros({kIn});
+    for (int64_t k = 0; k < 2; ++k) {
+      const auto e = at[k].item<int64_t>();
+      const Tensor all = matmul(w1[e], x.reshape({6, kIn})[row]) + b1[e];
+      const Tensor pairs = all.reshape({kInner, 2});
+      const Tensor gate = clamp_max(pairs.select(1, 0), 1.0);
+      const Tensor inner = silu(gate) * (clamp(pairs.select(1, 1), -1.0, 1.0) + 1.0);
+      want = want + (matmul(w2[e], inner) + b2[e]) * top[k] / top.sum();
+    }
+    EXPECT_TRUE(allclose(y.reshape({6, kIn})[row], want, 1e-4, 1e-5)) << "row " << row;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::onnx
