@@ -84,15 +84,18 @@ def _pool_sizes(sizes: List[int], kernel: List[int], strides: List[int], dilatio
       steps -= 1
     out.append(steps)
   return out
-def _windows(x: Tensor, kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], out: List[int], value: number) -> Tensor:
+def _window_pads(sizes: List[int], kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], out: List[int]) -> List[int]:
   n = len(kernel)
   flat: List[int] = []
   for i in range(n):
     k = n - 1 - i
     need = (out[k] - 1) * strides[k] + (kernel[k] - 1) * dilations[k] + 1
     flat.append(pads[k])
-    flat.append(max(0, need - x.size(2 + k) - pads[k]))
-  x = torch.constant_pad_nd(x, flat, value)
+    flat.append(max(0, need - sizes[k] - pads[k]))
+  return flat
+def _windows(x: Tensor, kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], out: List[int], value: number) -> Tensor:
+  n = len(kernel)
+  x = torch.constant_pad_nd(x, _window_pads(x.shape[2:], kernel, strides, dilations, pads, out), value)
   for i in range(n):
     x = x.narrow(2 + i, 0, (out[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1)
     x = x.unfold(2 + i, (kernel[i] - 1) * dilations[i] + 1, strides[i])
@@ -137,16 +140,37 @@ def _pool_index(at: Tensor, sizes: List[int], kernel: List[int], strides: List[i
     step *= sizes[2 + i]
   planes = torch.arange(sizes[0] * sizes[1], device=at.device).reshape([sizes[0], sizes[1]] + [1 for k in range(n)])
   return index + planes * step
-def MaxPool2d(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: List[int], storage_order: int = 0, strides: Optional[List[int]] = None) -> Tensor:
-  d = _or(dilations, 2, 1)
-  return torch.max_pool2d(x, kernel_shape, _or(strides, 2, 1), pads[:2], d, ceil_mode == 1)
+def _max_pool(x: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+  if len(kernel) == 1:
+    return torch.max_pool1d(x, kernel, strides, pads, dilations, ceil)
+  if len(kernel) == 2:
+    return torch.max_pool2d(x, kernel, strides, pads, dilations, ceil)
+  return torch.max_pool3d(x, kernel, strides, pads, dilations, ceil)
+def MaxPoolEven(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, storage_order: int = 0, strides: Optional[List[int]] = None) -> Tensor:
+  n = len(kernel_shape)
+  return _max_pool(x, kernel_shape, _or(strides, n, 1), _or(pads, n, 0)[:n], _or(dilations, n, 1), ceil_mode == 1)
+def MaxPoolPadded(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, storage_order: int = 0, strides: Optional[List[int]] = None) -> Tensor:
+  n = len(kernel_shape)
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  p = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
+  out = _pool_sizes(x.shape[2:], kernel_shape, s, d, p, ceil_mode)
+  flat = _window_pads(x.shape[2:], kernel_shape, s, d, p, out)
+  if max(flat) > 0:
+    low = float("-inf") if x.is_floating_point() else (-128.0 if x.dtype == torch.int8 else 0.0)
+    x = torch.constant_pad_nd(x, flat, low)
+  return _max_pool(x, kernel_shape, s, _or(None, n, 0), d, False)
 def AveragePool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   n = len(kernel_shape)
   s = _or(strides, n, 1)
   d = _or(dilations, n, 1)
   p = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
   out = _pool_sizes(x.shape[2:], kernel_shape, s, d, p, ceil_mode)
-  total = _windows(x, kernel_shape, s, d, p, out, 0).sum(-1)
+  if n == 2 and max(d) == 1:
+    size = kernel_shape[0] * kernel_shape[1]
+    total = torch.avg_pool2d(torch.constant_pad_nd(x, _window_pads(x.shape[2:], kernel_shape, s, d, p, out), 0), kernel_shape, s) * size
+  else:
+    total = _windows(x, kernel_shape, s, d, p, out, 0).sum(-1)
   one = torch.ones_like(x[:1, :1])
   if count_include_pad == 1:
     one = torch.constant_pad_nd(one, _pad_flat(p), 1)
@@ -283,22 +307,28 @@ std::vector<ItemPtr> translate_conv_integer(Builder& b, Call& c) {
 
 bool is_pooled(ScalarType t) { return isFloatingType(t) || t == kByte || t == kChar; }
 
-std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
+// Whether the padding is one that the pools of torch take: even, and up to half of the window.
+bool pads_evenly(const Call& c) {
   const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape");
-  bool fits = no_auto_pad(c) && kernel.size() == 2 && pads.size() == 4 && is_symmetric(pads) &&
-              c.n_outputs() == 1 && c.input(0)->dtype && is_pooled(*c.input(0)->dtype);
-  for (std::size_t i = 0; fits && i < 2; ++i) fits = 2 * pads[i] <= kernel[i];
-  std::vector<ItemPtr> out = b.call_function(c, fits ? "MaxPool2d" : "MaxPool", Gives::Same);
+  bool fits = no_auto_pad(c) && is_symmetric(pads);
+  for (std::size_t i = 0; fits && i < pads.size() / 2; ++i) fits = 2 * pads[i] <= kernel.at(i);
+  return fits || c.text("auto_pad", "") == "VALID";
+}
+
+std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
+  const std::size_t n = c.integers("kernel_shape").size();
+  const std::optional<ScalarType> dtype = c.input(0)->dtype;
+  const bool pools = c.n_outputs() == 1 && dtype && n > 0 && n < 4 &&
+                     (n == 2 ? is_pooled(*dtype) : isFloatingType(*dtype));
+  const char* function = !pools ? "MaxPool" : pads_evenly(c) ? "MaxPoolEven" : "MaxPoolPadded";
+  std::vector<ItemPtr> out = b.call_function(c, function, Gives::Same);
   if (out.size() > 1) out[1]->dtype = kLong;
   return out;
 }
 
 std::vector<ItemPtr> translate_average_pool(Builder& b, Call& c) {
-  const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape"),
-                             dilations = c.integers("dilations");
-  bool fits = no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads);
-  for (const int64_t d : dilations) fits = fits && d == 1;
-  for (std::size_t i = 0; fits && i < pads.size() / 2; ++i) fits = 2 * pads[i] <= kernel[i];
+  bool fits = c.integers("kernel_shape").size() == 2 && pads_evenly(c);
+  for (const int64_t d : c.integers("dilations")) fits = fits && d == 1;
   return b.call_function(c, fits ? "AveragePool2d" : "AveragePool", Gives::Same);
 }
 

@@ -51,19 +51,23 @@ def _centered(x: Tensor, zero: Optional[Tensor], row: bool) -> Tensor:
     return y
   z = zero.to(torch.float64)
   return y - (z.unsqueeze(-1) if row and z.dim() == 1 and z.numel() > 1 else z)
+def _signed(w: Tensor) -> Tensor:
+  return w if w.dtype == torch.int8 else torch.bitwise_xor(w, 128).view(torch.int8)
 def _int_product(a: Tensor, b: Tensor, a_zero: Optional[Tensor], shift: Optional[Tensor]) -> Tensor:
-  w = b if b.dtype == torch.int8 else torch.bitwise_xor(b, 128).view(torch.int8)
-  k = b.size(0)
+  w = _signed(b)
+  return _int_product_with(a, w, None if a_zero is None else torch.sum(w, [0], False, dtype=torch.int32), a_zero, shift)
+def _int_product_with(a: Tensor, w: Tensor, sums: Optional[Tensor], a_zero: Optional[Tensor], shift: Optional[Tensor]) -> Tensor:
+  k = w.size(0)
   rows = a.reshape([-1, k])
   y = torch._int_mm(rows, w)
-  if a_zero is not None:
+  if a_zero is not None and sums is not None:
     z = a_zero.to(torch.int32).reshape([-1, 1])
-    y = y - z * torch.sum(w, [0], False, dtype=torch.int32)
+    y = y - z * sums
     if shift is not None:
       y = y + (z * k) * shift
   if shift is not None:
     y = y - shift * torch.sum(rows, [1], True, dtype=torch.int32)
-  return y.reshape(a.shape[:-1] + [b.size(1)])
+  return y.reshape(a.shape[:-1] + [w.size(1)])
 def MatMulInteger(a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor]) -> Tensor:
   return torch.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False)).to(torch.int32)
 def _requantize(y: Tensor, zero: Tensor, dtype: int, low: float, high: float) -> Tensor:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers. What torch's layers compute too becomes their operator, the rest steps that are
 // written out.
+#include <cctype>
+
 #include "onnx/import/builder.h"
 #include "tenon/runtime/error.h"
 
@@ -54,17 +56,24 @@ def _keep(old: Tensor, new: Tensor, t: int, lengths: Optional[Tensor]) -> Tensor
   if lengths is None:
     return new
   return torch.where((lengths > t).unsqueeze(1), new, old)
-def _by_weight(x: Tensor, w: Tensor, scale: Optional[Tensor], zero: Optional[Tensor]) -> Tensor:
+def _weight_sums(w: Tensor, scale: Optional[Tensor]) -> Optional[Tensor]:
   if scale is None:
-    return torch.matmul(x, w.t())
+    return None
+  return torch.sum(_signed(w), [0], False, dtype=torch.int32)
+def _weight_shift(w: Tensor, zero: Optional[Tensor]) -> Tensor:
   shift = torch.zeros([], dtype=torch.int32, device=w.device) if zero is None else zero.to(torch.int32)
-  if w.dtype == torch.uint8:
-    shift = shift - 128
+  return shift - 128 if w.dtype == torch.uint8 else shift
+def _by_weight(x: Tensor, w: Tensor, scale: Optional[Tensor], shift: Tensor, sums: Optional[Tensor]) -> Tensor:
+  if scale is None or sums is None:
+    return torch.matmul(x, w.t())
   q, s, z = DynamicQuantizeLinear(x)
-  return _int_product(q, w, z, shift).to(torch.float32) * (s * scale)
+  return _int_product_with(q, w, sums, z, shift).to(torch.float32) * (s * scale)
 def _direction(x: Tensor, w: Tensor, r: Tensor, ws: Optional[Tensor], wz: Optional[Tensor], rs: Optional[Tensor], rz: Optional[Tensor], wb: Tensor, rb: Tensor, h: Tensor, c: Tensor, p: Optional[Tensor], lengths: Optional[Tensor], backward: bool, kind: str, f: List[str], alphas: List[float], betas: List[float], clip: float, before_reset: bool, input_forget: bool) -> Tuple[Tensor, Tensor, Tensor]:
   n = h.size(1)
-  gates = _by_weight(x, w, ws, wz) + wb
+  gates = _by_weight(x, w if ws is None else _signed(w), ws, _weight_shift(w, wz), _weight_sums(w, ws)) + wb
+  sums, shift = _weight_sums(r, rs), _weight_shift(r, rz)  # once, not in each step
+  if rs is not None:
+    r = _signed(r)
   if kind != "gru":
     gates = gates + rb
   steps = x.size(0)
@@ -85,7 +94,7 @@ def _direction(x: Tensor, w: Tensor, r: Tensor, ws: Optional[Tensor], wz: Option
       hidden = _activate(_clipped(inner, clip), f[1], alphas[1], betas[1])
       new = (1 - z) * hidden + z * h
     else:
-      all = g + _by_weight(h, r, rs, rz)
+      all = g + _by_weight(h, r, rs, shift, sums)
       i, o, forget, cell = all[:, :n], all[:, n:2 * n], all[:, 2 * n:3 * n], all[:, 3 * n:]
       if p is not None:
         i = i + p[:n] * c
@@ -186,12 +195,29 @@ def _whole(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h0: Optional[Te
   return y.unflatten(2, [dirs, n]).transpose(1, 2), h, c
 )py");
 
+std::string lower(std::string s) {
+  for (char& ch : s) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+  return s;
+}
+
+// Converters write the activations that are the default, too. Only these take no parameters.
+bool has_usual_activations(const Call& c) {
+  const auto* a = c.find("activations");
+  if (!a) return true;
+  const std::size_t each = c.node.op_type() == "LSTM" ? 3 : c.node.op_type() == "GRU" ? 2 : 1;
+  for (int i = 0; i < a->strings_size(); ++i) {
+    const bool gate = each > 1 && static_cast<std::size_t>(i) % each == 0;
+    if (lower(a->strings(i)) != (gate ? "sigmoid" : "tanh")) return false;
+  }
+  return true;
+}
+
 // Forms without lengths, peepholes, clipping, and other activations.
 std::vector<ItemPtr> translate_rnn(Builder& b, Call& c) {
   const std::string& op = c.node.op_type();
   bool whole = !c.optional_input(4) && !c.optional_input(7) && c.real("clip", 0) == 0 &&
                c.integer("layout", 0) == 0 && c.integer("input_forget", 0) == 0 &&
-               !c.has("activations") && !c.has("activation_alpha") && !c.has("activation_beta") &&
+               has_usual_activations(c) &&
                (op != "GRU" || c.integer("linear_before_reset", 0) != 0);
   const std::string direction = c.text("direction", "forward");
   TENON_CHECK(direction == "forward" || direction == "reverse" || direction == "bidirectional",
