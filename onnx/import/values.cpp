@@ -24,6 +24,55 @@ def _from_int(x: int, dtype: int, device: Device) -> Tensor:
   return torch.tensor(x, dtype=dtype, device=device)
 )py");
 
+// What torch.nn.Module has itself: torch loads no program with a tensor or module of such a name.
+bool is_of_modules(std::string_view name) {
+  static const std::set<std::string_view> all{"add_module",
+                                              "apply",
+                                              "bfloat16",
+                                              "buffers",
+                                              "call_super_init",
+                                              "children",
+                                              "compile",
+                                              "cpu",
+                                              "cuda",
+                                              "double",
+                                              "dump_patches",
+                                              "eval",
+                                              "extra_repr",
+                                              "float",
+                                              "forward",
+                                              "get_buffer",
+                                              "get_extra_state",
+                                              "get_parameter",
+                                              "get_submodule",
+                                              "half",
+                                              "ipu",
+                                              "load_state_dict",
+                                              "modules",
+                                              "mtia",
+                                              "named_buffers",
+                                              "named_children",
+                                              "named_modules",
+                                              "named_parameters",
+                                              "parameters",
+                                              "register_buffer",
+                                              "register_module",
+                                              "register_parameter",
+                                              "requires_grad_",
+                                              "set_extra_state",
+                                              "set_submodule",
+                                              "share_memory",
+                                              "state_dict",
+                                              "to",
+                                              "to_empty",
+                                              "train",
+                                              "training",
+                                              "type",
+                                              "xpu",
+                                              "zero_grad"};
+  return all.count(name) != 0;
+}
+
 // "encoder/layer.0" becomes "encoder_layer", "0".
 std::vector<std::string> path_of(const std::string& name) {
   std::vector<std::string> out(1);
@@ -34,6 +83,8 @@ std::vector<std::string> path_of(const std::string& name) {
       out.back() += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   }
   if (out.back().empty()) out.back() = "_";
+  for (std::string& part : out)
+    if (is_of_modules(part)) part += '_';
   return out;
 }
 

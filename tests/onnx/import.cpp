@@ -187,5 +187,20 @@ TEST(OnnxImport, OperatorsHaveVersionsThatDoNotOverlap) {
   }
 }
 
+TEST(OnnxImport, NamesThatModulesHaveThemselvesGetAnUnderscore) {
+  ModelMaker m;
+  m.input("x").output("y");
+  m.floats("children", {2}, {1, 2});
+  m.floats("train.weight", {2}, {3, 4});
+  m.node("Mul", {"x", "children"}, {"a"});
+  m.node("Add", {"a", "train.weight"}, {"y"});
+  std::vector<std::string> names;
+  const jit::Module module = m.load();
+  for (const auto& p : module.named_parameters()) names.push_back(p.name);
+  for (const auto& p : module.named_buffers()) names.push_back(p.name);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"children_", "train_.weight"}));
+}
+
 }  // namespace
 }  // namespace tenon::onnx
