@@ -155,10 +155,8 @@ def MaxPoolPadded(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, di
   d = _or(dilations, n, 1)
   p = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
   out = _pool_sizes(x.shape[2:], kernel_shape, s, d, p, ceil_mode)
-  flat = _window_pads(x.shape[2:], kernel_shape, s, d, p, out)
-  if max(flat) > 0:
-    low = float("-inf") if x.is_floating_point() else (-128.0 if x.dtype == torch.int8 else 0.0)
-    x = torch.constant_pad_nd(x, flat, low)
+  low = float("-inf") if x.is_floating_point() else (-128.0 if x.dtype == torch.int8 else 0.0)
+  x = torch.constant_pad_nd(x, _window_pads(x.shape[2:], kernel_shape, s, d, p, out), low)
   return _max_pool(x, kernel_shape, s, _or(None, n, 0), d, False)
 def AveragePool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   n = len(kernel_shape)
@@ -260,20 +258,44 @@ std::size_t spatial_dims(const Call& c, const ItemPtr& weight) {
   return 0;
 }
 
+std::vector<int64_t> numbers_of(const Call& c, const char* name, std::size_t size, int64_t none) {
+  return c.has(name) ? c.integers(name) : std::vector<int64_t>(size, none);
+}
+
+// The pads of n dimensions where no size decides them: SAME does so only with strides. Empty if
+// they are not known.
+std::vector<int64_t> pads_of(const Call& c, const ItemPtr& weight, std::size_t n) {
+  if (no_auto_pad(c)) return numbers_of(c, "pads", 2 * n, 0);
+  std::vector<int64_t> pads(2 * n);
+  const std::string mode = c.text("auto_pad", "");
+  if (mode == "VALID") return pads;
+  const std::vector<int64_t> strides = numbers_of(c, "strides", n, 1),
+                             dilations = numbers_of(c, "dilations", n, 1);
+  std::vector<int64_t> kernel = c.integers("kernel_shape");
+  if (kernel.empty() && weight->constant.defined())
+    for (std::size_t i = 0; i < n; ++i)
+      kernel.push_back(weight->constant.size(static_cast<int64_t>(i + 2)));
+  if (kernel.size() != n || strides.size() != n || dilations.size() != n) return {};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (strides[i] != 1) return {};
+    const int64_t total = (kernel[i] - 1) * dilations[i], small = total / 2;
+    pads[i] = mode == "SAME_UPPER" ? small : total - small;
+    pads[n + i] = total - pads[i];
+  }
+  return pads;
+}
+
 }  // namespace
 
 Value* plain_convolution(Builder& b, const Call& c, const ItemPtr& weight, Value* x, Value* w,
                          Value* bias) {
   const std::size_t n = spatial_dims(c, weight);
-  const auto numbers = [&](const char* name, std::size_t size, int64_t none) {
-    return c.has(name) ? c.integers(name) : std::vector<int64_t>(size, none);
-  };
-  std::vector<int64_t> pads = numbers("pads", 2 * n, 0);
-  if (n == 0 || !no_auto_pad(c) || pads.size() != 2 * n || !is_symmetric(pads)) return nullptr;
+  std::vector<int64_t> pads = pads_of(c, weight, n);
+  if (n == 0 || pads.size() != 2 * n || !is_symmetric(pads)) return nullptr;
   pads.resize(n);
   return b.emit1("aten::convolution",
-                 {x, w, bias, b.constant(numbers("strides", n, 1)), b.constant(pads),
-                  b.constant(numbers("dilations", n, 1)), b.constant(false),
+                 {x, w, bias, b.constant(numbers_of(c, "strides", n, 1)), b.constant(pads),
+                  b.constant(numbers_of(c, "dilations", n, 1)), b.constant(false),
                   b.constant(std::vector<int64_t>(n, 0)), b.constant(c.integer("group", 1))});
 }
 

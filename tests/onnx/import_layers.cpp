@@ -58,6 +58,24 @@ TEST(OnnxLayers, MaxPoolsOfAnyPaddingAreOneOperator) {
         max_pool2d(constant_pad_nd(image, {0, 1, 1, 1}, kLow), {3, 3}, {2, 2}));
 }
 
+TEST(OnnxLayers, ConvolutionsTakeTheirPadsFromTheFile) {
+  const Tensor x = randn({2, 3, 7, 8}), w = randn({4, 3, 3, 3});
+  const auto check = [&](const std::string& auto_pad, int64_t stride, const Tensor& want) {
+    ModelMaker m;
+    m.input("x").input("w").output("y");
+    auto& n = m.node("Conv", {"x", "w"}, {"y"});
+    set_ints(n, "kernel_shape", {3, 3});
+    set_ints(n, "strides", {stride, stride});
+    set_text(n, "auto_pad", auto_pad);
+    const jit::Module made = m.load();
+    EXPECT_FALSE(has(graph_of(made), "aten::size")) << graph_of(made);
+    EXPECT_TRUE(allclose(made.forward({x, w}).toTensor(), want, 1e-5, 1e-5)) << auto_pad;
+  };
+  check("VALID", 2, conv2d(x, w, {}, {2, 2}));
+  check("SAME_UPPER", 1, conv2d(x, w, {}, {1, 1}, {1, 1}));
+  check("SAME_LOWER", 1, conv2d(x, w, {}, {1, 1}, {1, 1}));
+}
+
 TEST(OnnxLayers, AveragesOfUnevenPaddingLeaveItOut) {
   const Tensor x = randn({2, 3, 5, 6}), one = ones({1, 1, 5, 6});
   const auto sums = [](const Tensor& t) {
