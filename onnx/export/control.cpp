@@ -14,6 +14,8 @@ ItemPtr outside(const Item& inside, std::string name) {
   auto out = std::make_shared<Item>();
   out->example = inside.example;
   out->grows = inside.grows;
+  out->present = inside.present;
+  out->is_present = inside.is_present;
   out->name = std::move(name);
   return out;
 }
@@ -143,7 +145,9 @@ std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vecto
       results.push_back(i);
       continue;
     }
-    const std::string name = own(*i);
+    Item value = *i;
+    value.present.clear();
+    const std::string name = own(i->present.empty() ? *i : value);
     add_value_info(to->add_output(), name, *i, true);
     results.push_back(outside(*i, name));
   }
@@ -169,6 +173,23 @@ void Exporter::fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProt
                                   : zeros_like(as_tensor(like.example))));
   }
   *graph->mutable_output(at)->mutable_type() = other.type();
+}
+
+// Whether the result is there, as one more output of a branch.
+void Exporter::add_present(pb::GraphProto* graph, const Item& result) {
+  const std::string told = result.present.empty()
+                               ? initializer(full({}, !is_missing(result), TensorOptions(kBool)))
+                               : result.present;
+  pb::NodeProto* n = graph->add_node();
+  n->set_op_type("Identity");
+  n->set_name(fresh("present"));
+  n->add_input(told);
+  n->add_output(fresh("present_out"));
+  pb::ValueInfoProto* out = graph->add_output();
+  out->set_name(n->output(0));
+  auto* type = out->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(pb::BOOL);
+  type->mutable_shape();
 }
 
 // The size of a dimension that the tensor does not have: ranks are the same in every run.
@@ -224,14 +245,24 @@ void Exporter::visit_if(const Node& n) {
   const std::size_t outs = n.outputs().size();
   if (outs + lists.size() == 0) return;  // what it only does, as raising an error, has no form
   std::vector<bool> none(outs);
+  std::vector<std::size_t> maybe;  // results that may be None
+  std::vector<std::pair<int, Item>> late;
   for (std::size_t i = 0; i < outs; ++i) {
     const auto at = static_cast<int>(i);
     const bool unset[] = {is_missing(*results[0].at(i)), is_missing(*results[1].at(i))};
     none[i] = unset[0] && unset[1];
+    const auto may_lack = [&](const ItemPtr& r) {
+      return !r->present.empty() || (!none[i] && r->example.isNone() && !r->unset);
+    };
+    if (may_lack(results[0].at(i)) || may_lack(results[1].at(i))) {
+      maybe.push_back(i);
+      for (int k = 0; k < 2; ++k) late.emplace_back(k, *results[k].at(i));
+    }
     for (int k = 0; k < 2; ++k) {
       if (!unset[k]) continue;
       const ItemPtr &mine = results[k].at(i), &other = results[1 - k].at(i);
-      need(mine->unset || none[i], "a result that is None in one branch");
+      need(mine->unset || none[i] || other->example.isTensor(),
+           "a result that is None in one branch and no tensor in the other");
       fill_unset(&branches[k], at, branches[1 - k].output(at), *other);
       if (!none[i]) results[k].at(i) = std::make_shared<Item>(Item{other->example});
     }
@@ -255,7 +286,8 @@ void Exporter::visit_if(const Node& n) {
     made->set_output(0, given[i]);
     graphs_.back().made.insert(given[i]);
   }
-  const Names outputs = node("If", {name}, {}, outs + lists.size());
+  for (const auto& [k, result] : late) add_present(&branches[k], result);
+  const Names outputs = node("If", {name}, {}, outs + lists.size() + maybe.size());
   pb::NodeProto* made = graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1);
   add_graph(made, "then_branch", branches[0]);
   add_graph(made, "else_branch", branches[1]);
@@ -268,6 +300,14 @@ void Exporter::visit_if(const Node& n) {
     const ItemPtr result = outside(*taken.at(k), outputs[k]);
     result->grows = !same_shapes(results[0].at(k)->example, results[1].at(k)->example) ||
                     results[0].at(k)->grows || results[1].at(k)->grows;
+    const auto at = std::find(maybe.begin(), maybe.end(), k);
+    result->present.clear();
+    if (at != maybe.end()) {
+      const auto m = static_cast<std::size_t>(at - maybe.begin());
+      const Item& told = late.at(2 * m + (value ? 0 : 1)).second;
+      result->present = outputs.at(outs + lists.size() + m);
+      result->is_present = told.present.empty() ? !is_missing(told) : told.is_present;
+    }
     result->shared =
         !is_only_name(*n.block(0)->outputs()[k]) || !is_only_name(*n.block(1)->outputs()[k]);
     set(n.output(k), result);
@@ -477,6 +517,8 @@ void Exporter::set_unset(const Node& n, const std::vector<ItemPtr>& lists,
 
 // As a Loop.
 void Exporter::keep_loop(const Node& n, const std::vector<ItemPtr>& lists) {
+  for (const jit::Value* v : n.inputs())
+    need(item(v)->present.empty(), "a value that may be None, carried by a loop");
   const ItemPtr trips = item(n.input(0)), condition = item(n.input(1));
   Names inputs{name_of(*trips), name_of(*condition)};
   std::optional<std::vector<IValue>> examples = run_loop(n, lists);

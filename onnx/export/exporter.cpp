@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/export/exporter.h"
 
+#include <algorithm>
+
 #include "jit/frozen/freezer.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
@@ -203,6 +205,7 @@ void Exporter::visit(const Node& n) {
     n.is("prim::If") ? visit_if(n) : visit_loop(n);
     return walk(after);
   }
+  if (visit_optional(n)) return;
   if (n.is("prim::isinstance"))
     return set(n.output(), std::make_shared<Item>(
                                Item{IValue(jit::is_instance(n, item(n.input(0))->example)), true}));
@@ -211,6 +214,29 @@ void Exporter::visit(const Node& n) {
   if (is_silent(n)) return;
   if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
+}
+
+// Programs ask whether such a value is None, and cast it where it is not.
+bool Exporter::visit_optional(const Node& n) {
+  const bool is = n.is("aten::__is__");
+  if (!is && !n.is("aten::__isnot__") && !n.is("prim::unchecked_cast") && !n.is("prim::isinstance"))
+    return false;
+  const auto maybe = std::find_if(n.inputs().begin(), n.inputs().end(),
+                                  [this](const auto* v) { return !item(v)->present.empty(); });
+  if (maybe == n.inputs().end()) return false;
+  const Item& value = *item(*maybe);
+  need(!n.is("prim::isinstance"), "the type of a value that may be None");
+  if (n.is("prim::unchecked_cast")) {
+    auto cast = std::make_shared<Item>(value);
+    cast->present.clear();
+    return set(n.output(), cast), true;
+  }
+  const Item& other = *item(n.input(*maybe == n.input(0) ? 1 : 0));
+  need(other.constant && other.example.isNone(), "two values of which one may be None");
+  auto told = std::make_shared<Item>();
+  told->example = value.is_present != is;
+  told->name = is ? node("Not", {value.present}).front() : value.present;
+  return set(n.output(), told), true;
 }
 
 std::vector<IValue> Exporter::compute(const Node& n) {
@@ -397,6 +423,7 @@ std::string Exporter::pairs_of(Item& i) {
 }
 
 std::string Exporter::name_of(Item& i) {
+  need(i.present.empty(), "a value that may be None");
   need(!is_complex(i.example),
        "of a complex tensor, which ONNX has no operators on: take torch.view_as_real of it");
   if (!i.name.empty()) return i.name;

@@ -40,6 +40,10 @@ struct Item {
   bool grows = false;   // a list whose length may differ from the example's
   bool unset = false;   // nobody reads it: of a branch that returns, or does not
   bool shared = false;  // a list that has other items, too, which would not change with it
+  // Of a value that is None in one branch: the model's bool that tells whether it is there, and
+  // what that is with the examples. The value itself is one of the other branch then.
+  std::string present;
+  bool is_present = true;
   // Which sizes of a tensor are those of the example in every run (sizes.h); none: nothing is
   // known.
   std::optional<std::vector<int64_t>> sizes;
@@ -133,6 +137,8 @@ class Exporter {
   void write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs, const Body& body,
                    const std::vector<Scanned>& results);
   void visit_if(const jit::Node& n);
+  void add_present(pb::GraphProto* graph, const Item& result);
+  bool visit_optional(const jit::Node& n);  // what may be None
   void fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other, const Item& like);
   bool raises(const jit::Block& b) const;  // whenever it runs
   bool is_out_of_range(const jit::Node& n) const;

@@ -120,4 +120,52 @@ TEST(OnnxExportContainers, WhatTheyCannotHoldIsTold) {
                      {"cannot export the result: a list of other things than numbers"});
 }
 
+// Which branch runs is decided by data, so that the model tells beside the value whether it is
+// there.
+TEST(OnnxExport, AValueMayBeNoneInOneBranch) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor, y: Tensor) -> Tensor:
+    mask: Optional[Tensor] = None
+    if bool(x.sum() > 0):
+        mask = y * 2
+    elif bool(x.sum() < -10):
+        mask = y * 3
+    z = x + 1
+    if mask is not None:
+        z = z * mask
+    if mask is None:
+        z = z - y
+    return z
+)");
+  const Tensor y = randn({3});
+  const std::vector<std::vector<IValue>> calls{
+      {full({3}, 1.0), y}, {full({3}, -1.0), y}, {full({3}, -9.0), y}};
+  for (const auto& example : calls) {
+    const jit::Module model = written_and_read(m, example, {});
+    for (const auto& inputs : calls) expect_same_tensors(model, m, inputs);
+  }
+}
+
+TEST(OnnxExport, AValueThatMayBeNoneIsNoResult) {
+  const std::string begin =
+      "def forward(self, x: Tensor):\n"
+      "    y: Optional[Tensor] = None\n"
+      "    if bool(x.sum() > 0):\n"
+      "        y = x * 2\n";
+  const auto check = [&](const std::string& end) {
+    try {
+      (void)written_and_read(define(begin + end), {ones({2})}, {});
+      ADD_FAILURE() << end;
+    } catch (const Error& e) {
+      test::expect_words(e.msg(), {"a value that may be None"});
+    }
+  };
+  check("    return y\n");
+  check("    return (x, y)\n");
+  check(
+      "    for i in range(int(x.abs().sum())):\n"
+      "        y = x if y is None else None\n"
+      "    return x if y is None else x + y\n");
+}
+
 }  // namespace
