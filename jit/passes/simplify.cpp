@@ -3,6 +3,7 @@
 // Rules that hold for every dtype and every value, zeros with a sign and NaN included. A rule gives
 // what the output of a node may be replaced by; AliasFacts tell whether it may.
 #include <map>
+#include <optional>
 
 #include "jit/ir/alias.h"
 #include "jit/passes/passes.h"
@@ -14,7 +15,7 @@ constexpr int kMaxSweeps = 16;
 
 class Simplifier {
  public:
-  explicit Simplifier(Graph& g) : graph_(g), facts_(g) {}
+  explicit Simplifier(Graph& g) : graph_(g) {}
   bool sweep() {
     block(*graph_.block());
     return changed_;
@@ -40,8 +41,9 @@ class Simplifier {
     if (rule == rules().end() || !(n.op || n.kind().starts_with("prim::"))) return;
     Value* by = (this->*rule->second)(n);
     if (!by) return;
-    bool element = n.is("prim::TupleIndex") || n.is("aten::__getitem__");
-    if (element)
+    bool same =
+        n.is("prim::TupleIndex") || n.is("aten::__getitem__") || n.is("prim::unchecked_cast");
+    if (same)
       replace_same(n.output(), by);
     else
       replace(n.output(), by);
@@ -51,11 +53,11 @@ class Simplifier {
   bool replace(Value* v, Value* by) {
     if (v->uses().empty() || v == by) return false;
     if (is_mutable(*v->type())) {
-      AliasFacts::Sets sets = facts_.sets(v);
-      sets.merge(facts_.sets(by));
+      AliasFacts::Sets sets = facts().sets(v);
+      sets.merge(facts().sets(by));
       for (int s : sets)
         if (touched_.count(s)) return false;  // seen by the next sweep
-      if (!facts_.can_merge(v, by)) return false;
+      if (!facts().can_merge(v, by)) return false;
       touched_.merge(sets);
     }
     v->replace_all_uses_with(by);
@@ -116,7 +118,7 @@ class Simplifier {
     // As traces write the size of a tensor.
     const Node* tensor = n.input(0)->node();
     if (tensor->is("prim::NumToTensor") && same_type(t, *tensor->input(0)->type()) &&
-        t.is(TypeKind::Int) && !facts_.has_writers(n.input(0)))
+        t.is(TypeKind::Int) && !facts().has_writers(n.input(0)))
       return tensor->input(0);
     bool plain = t.is(TypeKind::Int) || t.is(TypeKind::Float) || t.is(TypeKind::Bool) ||
                  t.is(TypeKind::String);
@@ -152,7 +154,7 @@ class Simplifier {
     if (n.inputs().size() < 2) return nullptr;
     const Node* sizes = n.input(1)->node();
     bool given = sizes->is("aten::size") && sizes->inputs().size() == 1 &&
-                 sizes->input(0) == n.input(0) && !facts_.has_writers(n.input(1));
+                 sizes->input(0) == n.input(0) && !facts().has_writers(n.input(1));
     return given ? n.input(0) : nullptr;
   }
   Value* same_tensor(Node& n) {
@@ -189,7 +191,7 @@ class Simplifier {
     return constant(n, static_cast<int64_t>(list->inputs().size()));
   }
   // The list or its elements: has_writers does not tell which.
-  bool list_is_written(const Value* list) const { return facts_.has_writers(list); }
+  bool list_is_written(const Value* list) { return facts().has_writers(list); }
 
   // x is None, where the type says.
   Value* is_none(Node& n) { return compare_none(n, true); }
@@ -247,7 +249,13 @@ class Simplifier {
   }
 
   Graph& graph_;
-  AliasFacts facts_;
+  // For the graph as it is when they are first asked: most sweeps ask nothing.
+  const AliasFacts& facts() {
+    if (!facts_) facts_.emplace(graph_);
+    return *facts_;
+  }
+
+  std::optional<AliasFacts> facts_;
   AliasFacts::Sets touched_;
   bool changed_ = false;
 };

@@ -350,6 +350,17 @@ TEST(JitPasses, SimplifyTensorsAndContainers) {
               "  return (%g, %19, %20)\n");
 }
 
+// A cast is the same object, whoever writes it.
+TEST(JitPasses, SimplifyCastsOfWhatIsWritten) {
+  std::string text = "graph(%x0 : Tensor):\n";
+  for (int i = 0; i < 40; ++i)
+    text += core::join("  %x", i + 1, " : Tensor = prim::unchecked_cast(%x", i, ")\n");
+  const auto g = parse_graph(text + "  %y : Tensor = aten::relu_(%x40)\n  return (%y)\n");
+  EXPECT_TRUE(simplify(*g));
+  EXPECT_TRUE(eliminate_dead_code(*g));
+  EXPECT_EQ(g->block()->nodes().size(), 1U);
+}
+
 // The caller would get %x itself instead of a view; a view whose metadata is written.
 TEST(JitPasses, SimplifyLeavesViewsThatAreSeen) {
   expect_unchanged(simplify,
