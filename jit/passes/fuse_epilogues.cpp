@@ -224,7 +224,9 @@ class Fusion final : public NodePass {
       if (v && !is_none(v)) return v;
       return none ? none : none = constant(n, IValue(), Type::none());
     };
-    const Tensor weight = p.weight.contiguous();  // here, not in each call
+    // Here, not in each call; a transposed matrix is packed as it is.
+    const bool transposed = !p.convolution && p.weight.dim() == 2 && p.weight.t().is_contiguous();
+    const Tensor weight = transposed ? p.weight : p.weight.contiguous();
     std::vector<Value*> inputs{p.input, constant(n, weight, Type::tensor()), or_none(p.bias),
                                or_none(c.other)};
     if (p.convolution) {

@@ -133,8 +133,11 @@ Origin origin(sdk::Tensor t, bool lasting) {
   const uint32_t flags = __atomic_load_n(&s->flags, __ATOMIC_RELAXED);
   if (flags & TN_STORAGE_EXPOSED) return {};
   Origin from{s->id, __atomic_load_n(&s->writes, __ATOMIC_RELAXED), t.data(), lasting, 0};
-  if ((flags & TN_STORAGE_FILE_PAGES) && from.writes == 0 && t.contiguous())
-    from.file_bytes = t.numel() * sdk::item_size(t.dtype());
+  if ((flags & TN_STORAGE_FILE_PAGES) && from.writes == 0 && t.numel() > 0) {
+    int64_t last = 0;  // element, from the first
+    for (int d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
+    from.file_bytes = (last + 1) * sdk::item_size(t.dtype());
+  }
   return from;
 }
 

@@ -141,11 +141,16 @@ TEST(Epilogues, WeightsThatWereWrittenArePackedAgain) {
   EXPECT_LT(error(run(c, x, w, b, {}), want), 5e-6);
 }
 
+// The same matrix, stored by columns.
+Tensor lying(const Tensor& matrix) { return matrix.t().contiguous().t(); }
+
 TEST(Epilogues, ActivationsAreThoseOfTheOperators) {
   const Tensor x = randn({9, 33}) * 2, w = randn({37, 33}), b = randn({37}), o = randn({9, 37});
   for (const Activation& a : kActivations) {
     const Tensor want = _linear_epilogue(wide(x), wide(w), wide(b), wide(o), a.name, a.parameters);
     EXPECT_LT(error(_linear_epilogue(x, w, b, o, a.name, a.parameters), want), 5e-6) << a.name;
+    const Tensor strided = _linear_epilogue(lying(x), lying(w), b, lying(o), a.name, a.parameters);
+    EXPECT_LT(error(strided, want), 5e-6) << a.name;
     const Tensor one = x.narrow(0, 0, 1), wanted = want.narrow(0, 0, 1);
     EXPECT_LT(error(_linear_epilogue(one, w, b, o.narrow(0, 0, 1), a.name, a.parameters), wanted),
               5e-6)
