@@ -5,7 +5,6 @@
 
 #include <elf.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "plugin_llvm/helpers.h"
-#include "tenon/sdk/error.h"
 
 namespace tenon::llvm_loops {
 namespace {

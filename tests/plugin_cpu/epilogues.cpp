@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with an epilogue, float32, against the operators that they stand for in double: 3x3
 // windows by Winograd's filtering, depthwise windows, oneDNN and own products, and each activation.
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "tenon/autograd.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/serialize.h"
 #include "tests/support.h"
 
 using namespace tenon;
@@ -156,6 +160,25 @@ TEST(Epilogues, ActivationsAreThoseOfTheOperators) {
               5e-6)
         << a.name;
   }
+}
+
+// Pages of a file are given back once they are packed, and read again; what was written stays.
+TEST(Epilogues, WeightsOfAFileAreThoseThatWereWrittenLast) {
+  const std::string path = testing::TempDir() + "epilogue_weights_" + std::to_string(getpid());
+  const Tensor x = randn({64, 512}), saved = randn({1024, 512});
+  save(saved, path);
+  Tensor w;
+  load(w, path);
+  ASSERT_TRUE(w.unsafeGetTensorImpl()->storage->head.flags & TN_STORAGE_FILE_PAGES);
+  const auto off = [&](const Tensor& weight) {
+    return error(_linear_epilogue(x, w, {}, {}, "none", {}), wide(x).mm(wide(weight).t()));
+  };
+  EXPECT_LT(off(saved), 5e-6);
+  EXPECT_TRUE(w.equal(saved));
+  w.mul_(-2);
+  EXPECT_LT(off(saved * -2), 5e-6);
+  EXPECT_TRUE(w.equal(saved * -2));
+  std::remove(path.c_str());
 }
 
 TEST(Epilogues, ValuesThatAreNotFiniteStayVisible) {
