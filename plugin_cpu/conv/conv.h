@@ -33,6 +33,13 @@ struct Conv {
     }
     return true;
   }
+  // One tap, any stride, no padding, in one group.
+  bool pointwise() const {
+    for (int i = 0; i < 3; ++i) {
+      if (kernel[i] != 1 || pad[i] != 0) return false;
+    }
+    return groups == 1;
+  }
   // Multiply-adds of one image.
   int64_t work() const { return filters * (channels / groups) * taps() * out_plane(); }
 };
@@ -64,6 +71,11 @@ bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, v
 // stride 1 and 2, and little work; false: another case. `other`, as large as y, may be null.
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
                             float* y, const Epilogue& e = {}, const float* other = nullptr);
+
+// float32 with one tap: products of weights and pixels, whose blocks are finished while they are in
+// the cache; `finish` has a row for each filter of the first image. False: another case.
+bool conv_forward_pointwise(const Conv& c, const float* x, const float* w,
+                            const packed::Origin& from, const Finish& finish);
 
 // y[n][f] += bias[f] over `plane` elements, and its gradient: the sum over images and plane.
 void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias,

@@ -166,8 +166,8 @@ bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const
                     [&](int64_t begin, int64_t end) {
                       TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
                       const int64_t first = begin * c.out_plane();
-                      finish(e, end * c.out_plane() - first, 0.0f, nullptr,
-                             other ? other + first : nullptr, y + first);
+                      const Finish f{e, nullptr, nullptr, other, y, 0};
+                      f.block(0, 1, first, end * c.out_plane());
                     });
   return true;
 }

@@ -55,35 +55,48 @@ void each(const Terms& t, float* y, A&& activation) {
 // A product with 1/6 in place of the quotient that the operator takes.
 HWY_INLINE F hardsigmoid(F a) { return clamp(a + F(3.0f), F(0.0f), F(6.0f)) * F(1.0f / 6.0f); }
 
-void finish_f32(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
-                float* y) {
-  const Terms t{n, offset, bias, other};
-  const F p0(e.parameters[0]), p1(e.parameters[1]);
-  switch (e.activation) {
+struct Block {
+  int64_t i0, i1, j0, j1;
+};
+
+template <class A>
+void each_row(const Finish& f, const Block& b, A&& activation) {
+  for (int64_t i = b.i0; i < b.i1; ++i) {
+    const int64_t at = i * f.stride + b.j0;
+    const Terms t{b.j1 - b.j0, f.row_bias ? f.row_bias[i] : 0.0f,
+                  f.column_bias ? f.column_bias + b.j0 : nullptr, f.other ? f.other + at : nullptr};
+    each(t, f.y + at, activation);
+  }
+}
+
+void finish_f32(const Finish& f, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  const Block b{i0, i1, j0, j1};
+  const F p0(f.epilogue.parameters[0]), p1(f.epilogue.parameters[1]);
+  switch (f.epilogue.activation) {
     case Activation::none:
-      return each(t, y, [](F a) { return a; });
+      return each_row(f, b, [](F a) { return a; });
     case Activation::relu:
-      return each(t, y, [](F a) { return select(a < F(0.0f), F(0.0f), a); });
+      return each_row(f, b, [](F a) { return select(a < F(0.0f), F(0.0f), a); });
     case Activation::gelu:
-      return each(t, y, [](F a) { return gelu_erf(a); });
+      return each_row(f, b, [](F a) { return gelu_erf(a); });
     case Activation::gelu_tanh:
-      return each(t, y, [](F a) { return gelu_tanh(a); });
+      return each_row(f, b, [](F a) { return gelu_tanh(a); });
     case Activation::silu:
-      return each(t, y, [](F a) { return silu(a); });
+      return each_row(f, b, [](F a) { return silu(a); });
     case Activation::hardswish:
-      return each(t, y, [](F a) { return a * hardsigmoid(a); });
+      return each_row(f, b, [](F a) { return a * hardsigmoid(a); });
     case Activation::hardsigmoid:
-      return each(t, y, [](F a) { return hardsigmoid(a); });
+      return each_row(f, b, [](F a) { return hardsigmoid(a); });
     case Activation::sigmoid:
-      return each(t, y, [](F a) { return sigmoid(a); });
+      return each_row(f, b, [](F a) { return sigmoid(a); });
     case Activation::tanh:
-      return each(t, y, [](F a) { return tanh(a); });
+      return each_row(f, b, [](F a) { return tanh(a); });
     case Activation::hardtanh:
-      return each(t, y, [=](F a) { return clamp(a, p0, p1); });
+      return each_row(f, b, [=](F a) { return clamp(a, p0, p1); });
     case Activation::leaky_relu:
-      return each(t, y, [=](F a) { return select(a > F(0.0f), a, a * p0); });
+      return each_row(f, b, [=](F a) { return select(a > F(0.0f), a, a * p0); });
     case Activation::elu:
-      return each(t, y, [=](F a) { return select(a > F(0.0f), a, expm1(a) * p0); });
+      return each_row(f, b, [=](F a) { return select(a > F(0.0f), a, expm1(a) * p0); });
   }
 }
 
@@ -111,10 +124,14 @@ Epilogue epilogue_named(sdk::Str activation, sdk::Floats parameters) {
   return e;
 }
 
-void finish(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
-            float* y) {
-  if (e.activation == Activation::none && offset == 0 && !bias && !other) return;
-  TENON_DISPATCH(finish_f32)(e, n, offset, bias, other, y);
+void Finish::block(int64_t i0, int64_t i1, int64_t j0, int64_t j1) const {
+  if (epilogue.activation == Activation::none && !row_bias && !column_bias && !other) return;
+  TENON_DISPATCH(finish_f32)(*this, i0, i1, j0, j1);
+}
+
+void Finish::all(int64_t rows, int64_t columns) const {
+  sdk::parallel_for(rows, std::max<int64_t>(1, 16384 / columns),
+                    [&](int64_t begin, int64_t end) { block(begin, end, 0, columns); });
 }
 
 }  // namespace tenon::cpu

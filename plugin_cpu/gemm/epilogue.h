@@ -24,8 +24,25 @@ struct Epilogue {
 // The name and its parameters were checked by the operator's infer function.
 Epilogue epilogue_named(sdk::Str activation, sdk::Floats parameters);
 
-// y = activation(y + offset + bias + other) over n elements; bias and other may be null.
-void finish(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
-            float* y);
+// The result of a product, rows `stride` apart, and what finishes it:
+//   y[i][j] = activation(y[i][j] + row_bias[i] + column_bias[j] + other[i][j])
+// with `other` laid out as y. What is null is left out.
+struct Finish {
+  Epilogue epilogue;
+  const float *row_bias = nullptr, *column_bias = nullptr, *other = nullptr;
+  float* y;
+  int64_t stride;
+  // The same for a result that begins `elements` later.
+  Finish from(int64_t elements) const {
+    Finish f = *this;
+    f.y += elements;
+    if (f.other) f.other += elements;
+    return f;
+  }
+  // Rows [i0, i1) of columns [j0, j1).
+  void block(int64_t i0, int64_t i1, int64_t j0, int64_t j1) const;
+  // All of it, in parallel.
+  void all(int64_t rows, int64_t columns) const;
+};
 
 }  // namespace tenon::cpu

@@ -24,7 +24,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// vector.
+// Rows [i0, i1) of columns [j0, j1) of C have their sums.
+void finished(const Finish* finish, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  if (finish) finish->block(i0, i1, j0, j1);
+}
+
+// Columns [j, n): panels of B are read in place; only the last columns, which do not fill a vector,
+// are packed.
 template <class T>
 void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a,
                     Mat<const T> b, T beta, Mat<T> c) {
@@ -83,16 +89,21 @@ bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const
 // Products that are small, or whose panels of B stay in the first cache.
 template <class T>
 void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-            Mat<T> c) {
-  if (m * n * k <= kGemmSerial) return direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
+            Mat<T> c, const Finish* finish) {
+  if (m * n * k <= kGemmSerial) {
+    direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
+    return finished(finish, 0, m, 0, n);
+  }
   // Panels of about the same number of vectors, for threads to share.
   const int64_t width = panel_width<T>(), lanes = width / kVecs, vectors = (n + lanes - 1) / lanes;
   const int64_t panels = (vectors + kVecs - 1) / kVecs;
   const auto from = [&](int64_t panel) { return std::min(n, panel * vectors / panels * lanes); };
   sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)),
                     [&](int64_t begin, int64_t end) {
-                      for (int64_t q = begin; q < end; ++q)
+                      for (int64_t q = begin; q < end; ++q) {
                         direct_columns<T>(m, from(q), from(q + 1), k, alpha, a, b, beta, c);
+                        finished(finish, 0, m, from(q), from(q + 1));
+                      }
                     });
 }
 
@@ -138,11 +149,12 @@ void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, cons
 }
 
 // Whether a product of n columns, at most a panel, takes the last ones as dot products: a vector
-// for one to three columns would be little used.
+// for one to three columns would be little used, and where they would be a panel of their own, for
+// four.
 template <class T>
-int64_t dot_columns(int64_t n) {
+int64_t dot_columns(int64_t n, int64_t most = 3) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), rest = n % lanes;
-  return lanes >= 8 && n > lanes && rest <= 3 ? rest : 0;
+  return lanes >= 8 && n > lanes && rest <= most ? rest : 0;
 }
 
 // One column of a tile of A: contiguous rows against a contiguous x.
@@ -170,24 +182,39 @@ void dot_rows(int64_t rows, const Tile<T>& t, const T* x, T* y) {
   }
 }
 
-// Columns [0, whole) by tiles, then `dots` columns, each contiguous in `columns`, while the rows of
-// A are in the cache.
+// `dots` columns of B, each contiguous in `columns`, against the rows of A. C begins at the first.
+template <class T>
+void dot_panel(int64_t m, int64_t dots, Tile<T> t, const T* columns) {
+  for (int64_t i = 0; i < m; i += kRows, t.a += kRows * t.a_row, t.c += kRows * t.c_row) {
+    for (int64_t j = 0; j < dots; ++j)
+      dot_rows<T>(std::min<int64_t>(kRows, m - i), t, columns + j * t.kc, t.c + j);
+  }
+}
+
+// Columns [0, whole) by tiles, then `dots` columns, while the rows of A are in the cache.
 template <class T>
 void panel_and_dots(int64_t m, int64_t whole, int64_t dots, Tile<T> t, const T* columns) {
-  const T* a = t.a;
-  T* c = t.c;
-  for (int64_t i = 0; i < m; i += kRows) {
+  for (int64_t i = 0; i < m; i += kRows, t.a += kRows * t.a_row, t.c += kRows * t.c_row) {
     const int64_t rows = std::min<int64_t>(kRows, m - i);
-    t.a = a + i * t.a_row, t.c = c + i * t.c_row;
     panel<T>(rows, whole, t, 1);
-    for (int64_t j = 0; j < dots; ++j) dot_rows<T>(rows, t, columns + j * t.kc, t.c + whole + j);
+    Tile<T> last = t;
+    last.c += whole;
+    dot_panel<T>(rows, dots, last, columns);
+  }
+}
+
+// Columns [j, j + dots) of B, steps [p, p + kc), each contiguous.
+template <class T>
+void pack_columns(int64_t kc, int64_t dots, const T* b, int64_t rs, int64_t cs, T* to) {
+  for (int64_t j = 0; j < dots; ++j) {
+    for (int64_t p = 0; p < kc; ++p) to[j * kc + p] = b[p * rs + j * cs];
   }
 }
 
 // At most one panel of columns: A is read once, in place. Its rows must be contiguous.
 template <class T>
 void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-            Mat<T> c) {
+            Mat<T> c, const Finish* finish) {
   struct Packed;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const int64_t dots = c.cs == 1 ? dot_columns<T>(n) : 0, whole = n - dots;
@@ -197,27 +224,27 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
       ThreadBuffer<Packed>::get(k * (width + dots) * static_cast<int64_t>(sizeof(T))));
   if (!in_place) pack_b(k, whole, width, b.data, b.rs, b.cs, packed);
   T* columns = packed + k * width;
-  for (int64_t j = 0; j < dots; ++j) {
-    for (int64_t p = 0; p < k; ++p) columns[j * k + p] = b.data[p * b.rs + (whole + j) * b.cs];
-  }
+  pack_columns(k, dots, b.data + whole * b.cs, b.rs, b.cs, columns);
   const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
-    const Tile<T> t{k,
-                    a.data + begin * a.rs,
-                    a.rs,
-                    1,
-                    in_place ? b.data : packed,
-                    in_place ? b.rs : width,
-                    alpha,
-                    beta,
-                    c.data + begin * c.rs,
-                    c.rs};
+    Tile<T> t{k,
+              a.data + begin * a.rs,
+              a.rs,
+              1,
+              in_place ? b.data : packed,
+              in_place ? b.rs : width,
+              alpha,
+              beta,
+              c.data + begin * c.rs,
+              c.rs};
+    t.fetch_a = k * static_cast<int64_t>(sizeof(T)) < 4096;  // rows of less than a page
     if (c.rs == 1 && c.cs != 1)
       transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else if (dots == 0)
       panel<T>(end - begin, n, t, c.cs, kRows);
     else
       panel_and_dots<T>(end - begin, whole, dots, t, columns);
+    finished(finish, begin, end, 0, n);
   });
 }
 
@@ -251,7 +278,8 @@ Mat<T> at(Mat<T> m, int64_t i, int64_t j) {
 // too, as rows that are a power of two apart meet in few sets of the cache; not for a few panels.
 template <class T>
 void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-             Mat<T> c, Mat<const T> addend) {
+             Mat<T> c, Mat<const T> addend, const Finish* finish, int64_t first_row,
+             int64_t first_column) {
   using S = Sizes<T>;
   struct PackedA;
   struct PackedB;
@@ -291,6 +319,9 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
                           in_place ? kRows * a.rs : kRows * kc};
           panel<T>(rows, std::min(width, columns - j), t, c.cs);
         }
+        if (p0 + kc == k)
+          finished(finish, first_row + i, first_row + i + rows, first_column + j0,
+                   first_column + j0 + columns);
       }
     }
   }
@@ -319,43 +350,55 @@ packed::Kept kept_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& b,
 
 // For an A that fits the cache: each thread packs the panels of B that it uses, if they are not
 // kept, since a panel packed by another thread lies in another processor's cache. A is read in
-// place. `depth`: steps of k that a tile gets at a time.
+// place. `depth`: steps of k that a tile gets at a time; `dots`: last columns of B that are not
+// kept and are dot products.
 template <class T>
 void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
                Mat<T> c, const packed::Kept& kept, int64_t depth = Sizes<T>::kPackDepth,
-               Mat<const T> addend = {}) {
+               Mat<const T> addend = {}, const Finish* finish = nullptr, int64_t dots = 0) {
   struct Panel;
-  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const int64_t width = panel_width<T>(), whole = n - dots, panels = (whole + width - 1) / width,
+                most = std::min(k, depth);
   // Of the rows, for few panels.
   const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / Sizes<T>::kRowBlock + 1);
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
-  const auto compute = [&](int64_t i0, int64_t j) {
+  const auto compute = [&](int64_t i0, int64_t j, bool first) {
     T* own = kept ? nullptr
-                  : static_cast<T*>(
-                        ThreadBuffer<Panel>::get(width * std::min(k, depth) * int64_t{sizeof(T)}));
-    const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
+                  : static_cast<T*>(ThreadBuffer<Panel>::get((width + dots) * most *
+                                                             static_cast<int64_t>(sizeof(T))));
+    const int64_t cols = std::min(width, whole - j), end = std::min(m, i0 + rows);
+    const bool last = j + cols == whole;
     for (int64_t p0 = 0; p0 < k; p0 += depth) {
       const int64_t kc = std::min(depth, k - p0);
-      if (own) pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, own);
+      if (own) pack_b(kc, cols, width, at(b, p0, j).data, b.rs, b.cs, own);
       const T* pb = own ? own : kept->template as<const T>() + j * k + p0 * width;
-      const Tile<T> t{kc,
-                      a.data + i0 * a.rs + p0 * a.cs,
-                      a.rs,
-                      a.cs,
-                      pb,
-                      width,
-                      alpha,
-                      p0 == 0 ? beta : T(1),
-                      c.data + i0 * c.rs + j * c.cs,
-                      c.rs,
-                      p0 == 0 ? at(addend, i0, j).data : nullptr,
-                      addend.rs};
+      Tile<T> t{kc,
+                at(a, i0, p0).data,
+                a.rs,
+                a.cs,
+                pb,
+                width,
+                alpha,
+                p0 == 0 ? beta : T(1),
+                at(c, i0, j).data,
+                c.rs,
+                p0 == 0 ? at(addend, i0, j).data : nullptr,
+                addend.rs};
+      t.fetch_a = first;
       panel<T>(end - i0, cols, t, c.cs);
+      if (last && dots > 0) {
+        T* columns = own + width * most;
+        pack_columns(kc, dots, at(b, p0, whole).data, b.rs, b.cs, columns);
+        t.c = at(c, i0, whole).data;
+        dot_panel<T>(end - i0, dots, t, columns);
+      }
     }
+    finished(finish, i0, end, j, last ? n : j + cols);
   };
   sdk::parallel_for(panels * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
-      if (q / panels * rows < m) compute(q / panels * rows, q % panels * width);
+      if (q / panels * rows < m)
+        compute(q / panels * rows, q % panels * width, q == begin || q % panels == 0);
     }
   });
 }
@@ -374,7 +417,7 @@ bool fits_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& a) {
 // are those of the grid for which the least is packed twice.
 template <class T>
 void by_parts(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-              Mat<T> c, Mat<const T> addend) {
+              Mat<T> c, Mat<const T> addend, const Finish* finish) {
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width,
                 tiles = (m + kRows - 1) / kRows,
                 threads =
@@ -394,7 +437,7 @@ void by_parts(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<cons
     for (int64_t q = begin; q < end; ++q) {
       const int64_t i = row(q / by_columns), j = column(q % by_columns);
       blocked<T>(row(q / by_columns + 1) - i, column(q % by_columns + 1) - j, k, alpha, at(a, i, 0),
-                 at(b, 0, j), beta, at(c, i, j), at(addend, i, j));
+                 at(b, 0, j), beta, at(c, i, j), at(addend, i, j), finish, i, j);
     }
   });
 }
@@ -403,10 +446,11 @@ void by_parts(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<cons
 // sum in the same order.
 template <class T>
 void few_rows(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-              Mat<T> c, const packed::Origin& b_from) {
+              Mat<T> c, const packed::Origin& b_from, const Finish* finish) {
   if (const packed::Kept kept = kept_panels<T>(m, n, k, b, b_from))
-    return by_panels<T>(m, n, k, alpha, a, b, beta, c, kept, k);
-  narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+    return by_panels<T>(m, n, k, alpha, a, b, beta, c, kept, k, {}, finish);
+  narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), nullptr);
+  if (finish) finish->all(m, n);
 }
 
 template <class T>
@@ -421,46 +465,55 @@ void copy_matrix(int64_t m, int64_t n, Mat<const T> from, Mat<T> to) {
 
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-             Mat<T> c, const packed::Origin& b_from, Mat<const T> addend = {}) {
+             Mat<T> c, const packed::Origin& b_from, Mat<const T> addend = {},
+             const Finish* finish = nullptr) {
   // Large products add while they store; the others find the addend in C.
   const auto settle = [&] {
     if (addend.data) copy_matrix<T>(m, n, addend, c);
     addend = {};
   };
   if (m == 1 || n == 1 || m * n * k <= kGemmSerial) settle();
-  if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
-  if (m == 1)
-    return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
+  if (n == 1) {
+    vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
+    return finished(finish, 0, m, 0, 1);
+  }
+  if (m == 1) {
+    vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
+    return finished(finish, 0, 1, 0, n);
+  }
   if (c.cs != 1 && c.rs == 1)
     return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {},
                       addend.transposed());
   if (addend.cs != 1) settle();
-  if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
+  if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return finished(finish, 0, m, 0, n);
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
   const bool by_dots = m > 64 && n <= width && dot_columns<T>(n) != 0 && a.cs == 1 && c.cs == 1;
   const bool in_cache = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
   const bool is_direct = !by_dots && ((m * n * k <= kSmall && k <= 1024) || in_cache);
   const bool is_narrow = a.cs == 1 && n <= width && k <= 4096;
+  // The same sums whether panels of B are kept by now or not.
+  const int64_t panel_dots = b_from.id != 0 || addend.data || c.cs != 1 ? 0 : dot_columns<T>(n, 4);
   const bool is_few = b.rs == 1 && m <= width && k <= 4096;
   if (is_direct || is_narrow || is_few) settle();
   if (is_direct)
-    direct<T>(m, n, k, alpha, a, b, beta, c);
+    direct<T>(m, n, k, alpha, a, b, beta, c, finish);
   else if (is_narrow)
-    narrow<T>(m, n, k, alpha, a, b, beta, c);
+    narrow<T>(m, n, k, alpha, a, b, beta, c, finish);
   else if (is_few)
-    few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from);
+    few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from, finish);
   else if (fits_panels<T>(m, n, k, a))
     by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from),
-                 Sizes<T>::kPackDepth, addend);
+                 Sizes<T>::kPackDepth, addend, finish, panel_dots);
   else
-    by_parts<T>(m, n, k, alpha, a, b, beta, c, addend);
+    by_parts<T>(m, n, k, alpha, a, b, beta, c, addend, finish);
 }
 
 void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a,
                  const Mat<const float>& b, float beta, const Mat<float>& c,
-                 const packed::Origin& b_from, const Mat<const float>& addend) {
-  product<float>(m, n, k, alpha, a, b, beta, c, b_from, addend);
+                 const packed::Origin& b_from, const Mat<const float>& addend,
+                 const Finish* finish) {
+  product<float>(m, n, k, alpha, a, b, beta, c, b_from, addend, finish);
 }
 void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a,
                  const Mat<const double>& b, double beta, const Mat<double>& c,
@@ -493,10 +546,13 @@ bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c, Mat<const T> add
 }  // namespace
 
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
-          float beta, Mat<float> c, const packed::Origin& b_from, Mat<const float> addend) {
+          float beta, Mat<float> c, const packed::Origin& b_from, Mat<const float> addend,
+          const Finish* finish) {
   if (beta == 0) addend = {};
   if (!trivial(m, n, k, beta, c, addend))
-    TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from, addend);
+    TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from, addend, finish);
+  else if (finish && m > 0 && n > 0)
+    finish->all(m, n);
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,

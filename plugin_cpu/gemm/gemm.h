@@ -5,8 +5,10 @@
 // lanes of a vector in products with a vector and in last columns, whatever the number of threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "plugin_cpu/gemm/epilogue.h"
 #include "plugin_cpu/memory/packed.h"
 #include "tenon/sdk/kernel.h"
 
@@ -23,10 +25,23 @@ struct Mat {
 // Below this many multiply-adds a product runs on the calling thread.
 inline constexpr int64_t kGemmSerial = 96 * 96 * 96;
 
+// f(begin, end) for `count` products of `work` multiply-adds each: a few large ones one by one,
+// which are parallelized by themselves.
+template <class F>
+void each_product(int64_t count, int64_t work, F&& f) {
+  work = std::max<int64_t>(1, work);
+  if (work > kGemmSerial && count < 8)
+    f(int64_t{0}, count);
+  else
+    sdk::parallel_for(count, std::max<int64_t>(1, kGemmSerial / 4 / work), f);
+}
+
 // `b_from`: the storage of B. `addend`: what beta scales instead of C, which is not read then.
+// `finish`: what finishes C, of rows that are contiguous; its blocks are finished where they were
+// computed, while they are in the cache.
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
-          float beta, Mat<float> c, const packed::Origin& b_from = {},
-          Mat<const float> addend = {});
+          float beta, Mat<float> c, const packed::Origin& b_from = {}, Mat<const float> addend = {},
+          const Finish* finish = nullptr);
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,
           double beta, Mat<double> c, const packed::Origin& b_from = {},
           Mat<const double> addend = {});

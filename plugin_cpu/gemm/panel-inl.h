@@ -40,6 +40,9 @@ struct Tile {
   int64_t addend_row = 0;
   // Of the A panel: between groups of kRows rows; 0: as the rows lie.
   int64_t a_group = 0;
+  // A is in no cache yet: its rows are fetched ahead, as parts of them are streams that are too
+  // short for the processor to do so.
+  bool fetch_a = false;
 };
 
 // Steps of k that take as long as a line of C from beyond the second cache.
@@ -166,6 +169,16 @@ HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_co
   }
 }
 
+// The rows of A that follow these.
+template <class T>
+HWY_INLINE void fetch_rows(const Tile<T>& t) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t r = 0; r < kRows; ++r) {
+    const T* row = t.a + t.a_group + r * t.a_row;
+    for (int64_t p = 0; p < t.kc; p += kLine) hwy::Prefetch(row + p);
+  }
+}
+
 // Columns [0, cols) of one B panel against rows of A, all for one block of k.
 template <class T>
 HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
@@ -173,6 +186,7 @@ HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col
   const bool whole = cols % lanes == 0 && c_col == 1;
   for (int64_t i = 0; i < rows; i += kRows) {
     const int64_t r = std::min<int64_t>(kRows, rows - i);
+    if (t.fetch_a) fetch_rows(t);
     if (whole)
       micro_any<T>(r, cols / lanes, t);
     else

@@ -24,6 +24,7 @@ namespace {
 using namespace tenon::sdk;
 using tenon::cpu::Buffer;
 using tenon::cpu::Conv;
+using tenon::cpu::Finish;
 using tenon::cpu::geometry;
 using tenon::cpu::packed::Origin;
 using tenon::cpu::packed::origin;
@@ -81,6 +82,13 @@ void forward(DType t, const Conv& c, const void* x, const void* w, const Origin&
                            c, static_cast<const float*>(x), static_cast<const float*>(w),
                            static_cast<const float*>(bias), static_cast<float*>(y))) {
     return;
+  }
+  if (t == kFloat32) {
+    const Finish finish{{},      static_cast<const float*>(bias), nullptr,
+                        nullptr, static_cast<float*>(y),          c.out_plane()};
+    if (tenon::cpu::conv_forward_pointwise(c, static_cast<const float*>(x),
+                                           static_cast<const float*>(w), from, finish))
+      return;
   }
   if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, from, bias, y)) {
     return;
@@ -169,24 +177,6 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   return TN_OK;
 }
 
-// Planes are finished one by one after the product, each with the bias of its filter.
-void finish_planes(const tenon::cpu::Epilogue& e, const Conv& c, const float* bias,
-                   const float* other, float* y) {
-  const int64_t filters = c.filters, size = c.out_plane();
-  if (size == 1) {
-    for (int64_t n = 0; n < c.batch; ++n, y += filters)
-      tenon::cpu::finish(e, filters, 0.0f, bias, other ? other + n * filters : nullptr, y);
-    return;
-  }
-  parallel_for(c.batch * filters, std::max<int64_t>(1, 16384 / size),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   tenon::cpu::finish(e, size, bias ? bias[i % filters] : 0.0f, nullptr,
-                                      other ? other + i * size : nullptr, y + i * size);
-                 }
-               });
-}
-
 tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias,
                         OptTensor other, Ints stride, Ints padding, Ints dilation, int64_t groups,
                         Str activation, Floats parameters) {
@@ -195,16 +185,24 @@ tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTenso
   const float* b = bias.defined() ? bias.data<const float>() : nullptr;
   const float* o = other.defined() ? other.data<const float>() : nullptr;
   const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
+  const Finish finish{e, b, nullptr, o, out.data<float>(), c.out_plane()};
   if (input.numel() > 0 && weight.numel() > 0) {
     const float *x = input.data<const float>(), *w = weight.data<const float>();
-    float* y = out.data<float>();
-    if (tenon::cpu::conv_forward_depthwise(c, x, w, b, y, e, o)) return TN_OK;
-    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight, true), y))
-      forward(kFloat32, c, x, w, origin(weight, true), nullptr, y);
+    const Origin from = origin(weight, true);
+    if (tenon::cpu::conv_forward_depthwise(c, x, w, b, finish.y, e, o) ||
+        tenon::cpu::conv_forward_pointwise(c, x, w, from, finish))
+      return TN_OK;
+    if (!tenon::cpu::conv_forward_winograd(c, x, w, from, finish.y))
+      forward(kFloat32, c, x, w, from, nullptr, finish.y);
   } else {
     zero(out);
   }
-  finish_planes(e, c, b, o, out.data<float>());
+  if (c.out_plane() == 1) {
+    Finish{e, nullptr, b, o, finish.y, c.filters}.all(c.batch, c.filters);
+  } else {
+    for (int64_t n = 0; n < c.batch; ++n)
+      finish.from(n * c.filters * c.out_plane()).all(c.filters, c.out_plane());
+  }
   return TN_OK;
 }
 

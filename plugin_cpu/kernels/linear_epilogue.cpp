@@ -30,15 +30,16 @@ tn_status linear_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTen
   const Epilogue e = tenon::cpu::epilogue_named(activation, parameters);
   const int64_t n = weight.size(0), k = weight.size(1), m = out.numel() / n;
   float* y = out.data<float>();
+  const tenon::cpu::Finish finish{e,
+                                  nullptr,
+                                  added ? added->tensor().data<const float>() : nullptr,
+                                  addend ? addend->tensor().data<const float>() : nullptr,
+                                  y,
+                                  n};
   tenon::cpu::gemm(m, n, k, 1.0f, Mat<const float>{x.tensor().data<const float>(), k, 1},
                    Mat<const float>{weight.data<const float>(), weight.stride(1), weight.stride(0)},
-                   0.0f, Mat<float>{y, n, 1}, tenon::cpu::packed::origin(weight, true));
-  const float* b = added ? added->tensor().data<const float>() : nullptr;
-  const float* o = addend ? addend->tensor().data<const float>() : nullptr;
-  parallel_for(m, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      tenon::cpu::finish(e, n, 0.0f, b, o ? o + i * n : nullptr, y + i * n);
-  });
+                   0.0f, Mat<float>{y, n, 1}, tenon::cpu::packed::origin(weight, true), {},
+                   &finish);
   return TN_OK;
 }
 

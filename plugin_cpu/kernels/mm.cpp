@@ -17,7 +17,6 @@ namespace {
 
 using namespace tenon::sdk;
 using tenon::cpu::gemm;
-using tenon::cpu::kGemmSerial;
 using tenon::cpu::Mat;
 using tenon::cpu::packed::origin;
 
@@ -111,17 +110,12 @@ tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar
 
 void batched(Tensor out, Tensor a, Tensor b, Scalar alpha, Scalar beta) {
   const int64_t count = out.size(0), m = a.size(1), k = a.size(2), n = b.size(2);
-  const int64_t work = std::max<int64_t>(1, m * n * k);
-  const auto run = [&](int64_t begin, int64_t end) {
+  tenon::cpu::each_product(count, m * n * k, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       gemm(out.dtype(), m, n, k, alpha, operand(a, 1, i * a.stride(0)),
            operand(b, 1, i * b.stride(0)), beta, matrix(out, 1, i * out.stride(0)));
     }
-  };
-  if (work > kGemmSerial && count < 8)
-    run(0, count);  // each product is parallelized by itself
-  else
-    parallel_for(count, std::max<int64_t>(1, kGemmSerial / 4 / work), run);
+  });
 }
 
 tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {

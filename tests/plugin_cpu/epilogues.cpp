@@ -39,6 +39,22 @@ const std::vector<Window> kWindows = {
      {1, 1}},
     {"stride two", {1, 16, 15, 18}, {24, 16, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
     {"one tap", {2, 24, 9, 7}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap, in place", {1, 64, 40, 41}, {200, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap, panels", {1, 300, 40, 41}, {70, 300, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap, panels and dot products",
+     {1, 600, 14, 14},
+     {230, 600, 1, 1},
+     {1, 1},
+     {0, 0},
+     {1, 1}},
+    {"one tap, parts", {1, 600, 14, 25}, {530, 600, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap, few pixels", {2, 300, 7, 7}, {530, 300, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap, many images", {17, 24, 5, 7}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"one tap of stride two", {2, 64, 28, 29}, {96, 64, 1, 1}, {2, 2}, {0, 0}, {1, 1}},
+    {"one tap of strides three and one", {9, 5, 8, 7}, {6, 5, 1, 1}, {3, 1}, {0, 0}, {1, 1}},
+    {"one tap of volumes", {2, 8, 5, 6, 7}, {12, 8, 1, 1, 1}, {2, 1, 3}, {0, 0, 0}, {1, 1, 1}},
+    {"one pixel of a stride", {3, 24, 2, 2}, {40, 24, 1, 1}, {2, 2}, {0, 0}, {1, 1}},
+    {"one pixel of a window", {3, 24, 3, 3}, {40, 24, 3, 3}, {1, 1}, {0, 0}, {1, 1}},
     {"depthwise 3x3", {2, 24, 19, 22}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 24},
     {"depthwise 3x3 of stride two", {2, 9, 27, 67}, {9, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 9},
     {"depthwise 3x3, no padding", {1, 9, 9, 15}, {9, 1, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 9},
@@ -131,6 +147,22 @@ TEST(Epilogues, SameBitsOnOneThreadAndOnTwo) {
               convolution(x, w, b, c.stride, c.pad, c.dilation, false, {0}, c.groups)};
     };
     test::expect_same_bits_on(2, both, c.name);
+  }
+}
+
+// Rows, columns and depth of products that are computed in different ways.
+TEST(Epilogues, LinearsOfEverySizeAgreeWithDouble) {
+  const int64_t sizes[][3] = {{3, 5, 4},     {1, 300, 200},   {20, 1, 30},    {40, 200, 300},
+                              {100, 50, 70}, {300, 400, 600}, {600, 49, 500}, {700, 900, 300}};
+  for (const auto& [m, n, k] : sizes) {
+    const Tensor x = randn({m, k}), w = randn({n, k}), b = randn({n}), o = randn({m, n});
+    const Tensor want = relu(linear(wide(x), wide(w), wide(b)) + wide(o));
+    for (int call = 0; call < 3; ++call)
+      EXPECT_LT(error(_linear_epilogue(x, w, b, o, "relu", {}), want), 5e-6) << m << " " << n;
+    const auto both = [&]() -> std::vector<Tensor> {
+      return {_linear_epilogue(x, w, b, o, "relu", {})};
+    };
+    test::expect_same_bits_on(2, both, "linear");
   }
 }
 
