@@ -463,50 +463,54 @@ void copy_matrix(int64_t m, int64_t n, Mat<const T> from, Mat<T> to) {
   });
 }
 
+// More than a few elements.
 template <class T>
-void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-             Mat<T> c, const packed::Origin& b_from, Mat<const T> addend = {},
-             const Finish* finish = nullptr) {
-  // Large products add while they store; the others find the addend in C.
-  const auto settle = [&] {
-    if (addend.data) copy_matrix<T>(m, n, addend, c);
-    addend = {};
-  };
-  if (m == 1 || n == 1 || m * n * k <= kGemmSerial) settle();
-  if (n == 1) {
-    vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
-    return finished(finish, 0, m, 0, 1);
-  }
-  if (m == 1) {
-    vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
-    return finished(finish, 0, 1, 0, n);
-  }
-  if (c.cs != 1 && c.rs == 1)
-    return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {},
-                      addend.transposed());
-  if (addend.cs != 1) settle();
-  if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return finished(finish, 0, m, 0, n);
+HWY_NOINLINE void large_product(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a,
+                                const Mat<const T>& b, T beta, const Mat<T>& c,
+                                const packed::Origin& b_from, const Mat<const T>& addend,
+                                const Finish* finish) {
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
   const bool by_dots = m > 64 && n <= width && dot_columns<T>(n) != 0 && a.cs == 1 && c.cs == 1;
   const bool in_cache = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
   const bool is_direct = !by_dots && ((m * n * k <= kSmall && k <= 1024) || in_cache);
   const bool is_narrow = a.cs == 1 && n <= width && k <= 4096;
-  // The same sums whether panels of B are kept by now or not.
-  const int64_t panel_dots = b_from.id != 0 || addend.data || c.cs != 1 ? 0 : dot_columns<T>(n, 4);
   const bool is_few = b.rs == 1 && m <= width && k <= 4096;
-  if (is_direct || is_narrow || is_few) settle();
-  if (is_direct)
-    direct<T>(m, n, k, alpha, a, b, beta, c, finish);
-  else if (is_narrow)
-    narrow<T>(m, n, k, alpha, a, b, beta, c, finish);
-  else if (is_few)
-    few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from, finish);
-  else if (fits_panels<T>(m, n, k, a))
-    by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from),
-                 Sizes<T>::kPackDepth, addend, finish, panel_dots);
-  else
-    by_parts<T>(m, n, k, alpha, a, b, beta, c, addend, finish);
+  if (addend.data && (is_direct || is_narrow || is_few)) copy_matrix<T>(m, n, addend, c);
+  if (is_direct) return direct<T>(m, n, k, alpha, a, b, beta, c, finish);
+  if (is_narrow) return narrow<T>(m, n, k, alpha, a, b, beta, c, finish);
+  if (is_few) return few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from, finish);
+  if (!fits_panels<T>(m, n, k, a))
+    return by_parts<T>(m, n, k, alpha, a, b, beta, c, addend, finish);
+  // The same sums whether panels of B are kept by now or not.
+  const int64_t dots = b_from.id != 0 || addend.data || c.cs != 1 ? 0 : dot_columns<T>(n, 4);
+  by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from),
+               Sizes<T>::kPackDepth, addend, finish, dots);
+}
+
+template <class T>
+void product(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const Mat<const T>& b,
+             T beta, const Mat<T>& c, const packed::Origin& b_from, Mat<const T> addend = {},
+             const Finish* finish = nullptr) {
+  // Large products add while they store; the others find the addend in C.
+  const auto settle = [&] {
+    copy_matrix<T>(m, n, addend, c);
+    addend = {};
+  };
+  if (addend.data && (m == 1 || n == 1 || m * n * k <= kGemmSerial)) settle();
+  if (n == 1) {
+    vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
+  } else if (m == 1) {
+    vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
+  } else if (c.cs != 1 && c.rs == 1) {
+    product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {},
+               addend.transposed());
+  } else {
+    if (addend.data && addend.cs != 1) settle();
+    if (!tiny<T>(m, n, k, alpha, a, b, beta, c))
+      return large_product<T>(m, n, k, alpha, a, b, beta, c, b_from, addend, finish);
+  }
+  finished(finish, 0, m, 0, n);
 }
 
 void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a,
