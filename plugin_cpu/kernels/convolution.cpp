@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/conv/lines.h"
 #include "plugin_cpu/conv/winograd.h"
 #include "plugin_cpu/gemm/epilogue.h"
 #include "plugin_cpu/kernels/conv_geometry.h"
@@ -76,6 +77,13 @@ bool onednn_pays(DType t, const Conv& c) {
   return t == kFloat32 && c.work() * c.batch > 65536 && !(c.plain() && c.groups == 1);
 }
 
+// float32 by a kernel that finishes its results itself; false if none supports the case.
+bool forward_finished(const Conv& c, const float* x, const float* w, const Origin& from,
+                      const Finish& finish) {
+  return tenon::cpu::conv_forward_pointwise(c, x, w, from, finish) ||
+         tenon::cpu::conv_forward_lines(c, x, w, finish);
+}
+
 void forward(DType t, const Conv& c, const void* x, const void* w, const Origin& from,
              const void* bias, void* y) {
   if (t == kFloat32 && tenon::cpu::conv_forward_depthwise(
@@ -86,8 +94,8 @@ void forward(DType t, const Conv& c, const void* x, const void* w, const Origin&
   if (t == kFloat32) {
     const Finish finish{{},      static_cast<const float*>(bias), nullptr,
                         nullptr, static_cast<float*>(y),          c.out_plane()};
-    if (tenon::cpu::conv_forward_pointwise(c, static_cast<const float*>(x),
-                                           static_cast<const float*>(w), from, finish))
+    if (forward_finished(c, static_cast<const float*>(x), static_cast<const float*>(w), from,
+                         finish))
       return;
   }
   if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, from, bias, y)) {
@@ -190,7 +198,7 @@ tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTenso
     const float *x = input.data<const float>(), *w = weight.data<const float>();
     const Origin from = origin(weight, true);
     if (tenon::cpu::conv_forward_depthwise(c, x, w, b, finish.y, e, o) ||
-        tenon::cpu::conv_forward_pointwise(c, x, w, from, finish))
+        forward_finished(c, x, w, from, finish))
       return TN_OK;
     if (!tenon::cpu::conv_forward_winograd(c, x, w, from, finish.y))
       forward(kFloat32, c, x, w, from, nullptr, finish.y);

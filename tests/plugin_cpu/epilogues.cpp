@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products with an epilogue, float32, against the operators that they stand for in double: 3x3
-// windows by Winograd's filtering, depthwise windows, oneDNN and own products, and each activation.
+// windows by Winograd's filtering, depthwise windows, lines of images with few channels, oneDNN and
+// own products, and each activation.
 #include <unistd.h>
 
 #include <cmath>
@@ -55,6 +56,11 @@ const std::vector<Window> kWindows = {
     {"one tap of volumes", {2, 8, 5, 6, 7}, {12, 8, 1, 1, 1}, {2, 1, 3}, {0, 0, 0}, {1, 1, 1}},
     {"one pixel of a stride", {3, 24, 2, 2}, {40, 24, 1, 1}, {2, 2}, {0, 0}, {1, 1}},
     {"one pixel of a window", {3, 24, 3, 3}, {40, 24, 3, 3}, {1, 1}, {0, 0}, {1, 1}},
+    {"few channels", {2, 3, 33, 70}, {21, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"few channels, stride two", {1, 3, 61, 150}, {17, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}},
+    {"few channels, stride three and gaps", {9, 2, 40, 90}, {9, 2, 3, 4}, {2, 3}, {5, 7}, {3, 2}},
+    {"few channels, one line", {1, 4, 3, 300}, {70, 4, 3, 3}, {1, 1}, {0, 2}, {1, 1}},
+    {"few channels, mostly padding", {1, 1, 5, 6}, {90, 1, 5, 5}, {1, 1}, {9, 20}, {1, 1}},
     {"depthwise 3x3", {2, 24, 19, 22}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 24},
     {"depthwise 3x3 of stride two", {2, 9, 27, 67}, {9, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 9},
     {"depthwise 3x3, no padding", {1, 9, 9, 15}, {9, 1, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 9},
