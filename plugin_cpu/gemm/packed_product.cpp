@@ -32,7 +32,8 @@ void product_packed(int64_t m, int64_t n, int64_t k, const Mat<const T>& a, cons
                     const Mat<T>& c) {
   const int64_t width = panel_width<T>();
   for (int64_t j = 0; j < n; j += width) {
-    const Tile<T> t{k, a.data, a.rs, a.cs, b + j * k, width, T(1), T(0), c.data + j * c.cs, c.rs};
+    Tile<T> t{k, a.data, a.rs, a.cs, b + j * k, width, T(1), T(0), c.data + j * c.cs, c.rs};
+    t.fetch_b = m <= 4 * kRows;
     panel<T>(m, std::min(width, n - j), t, c.cs);
   }
 }

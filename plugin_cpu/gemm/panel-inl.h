@@ -43,6 +43,8 @@ struct Tile {
   // A is in no cache yet: its rows are fetched ahead, as parts of them are streams that are too
   // short for the processor to do so.
   bool fetch_a = false;
+  // So is B, where it is contiguous: while rows pass by a block, the next one is fetched.
+  bool fetch_b = false;
 };
 
 // Steps of k that take as long as a line of C from beyond the second cache.
@@ -179,6 +181,17 @@ HWY_INLINE void fetch_rows(const Tile<T>& t) {
   }
 }
 
+// A part of the block of B that follows, into the second cache: tile i of `tiles`, but the first,
+// which waits for this block.
+template <class T>
+HWY_INLINE void fetch_block(const Tile<T>& t, int64_t i, int64_t tiles) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t lines = t.kc * t.b_step / kLine;
+  const T* next = t.b + t.kc * t.b_step;
+  for (int64_t n = lines * (i - 1) / (tiles - 1); n < lines * i / (tiles - 1); ++n)
+    __builtin_prefetch(next + n * kLine, 0, 2);
+}
+
 // Columns [0, cols) of one B panel against rows of A, all for one block of k.
 template <class T>
 HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
@@ -187,6 +200,7 @@ HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col
   for (int64_t i = 0; i < rows; i += kRows) {
     const int64_t r = std::min<int64_t>(kRows, rows - i);
     if (t.fetch_a) fetch_rows(t);
+    if (t.fetch_b && i > 0) fetch_block(t, i / kRows, (rows + kRows - 1) / kRows);
     if (whole)
       micro_any<T>(r, cols / lanes, t);
     else
