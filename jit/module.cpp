@@ -112,7 +112,7 @@ void move_weights(IValue& v, const Moved& moved) {
     if (v.toTensor().defined()) v = moved(v.toTensor());
   } else if (v.isList()) {
     for (IValue& item : v.toListRef().items) move_weights(item, moved);
-  } else if (v.isObject() && language::is_quantized_class(v.toObjectRef().name())) {
+  } else if (v.isObject() && language::is_weight_class(v.toObjectRef().name())) {
     for (IValue& part : v.toObjectRef().slots) move_weights(part, moved);
   }
 }

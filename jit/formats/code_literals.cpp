@@ -123,6 +123,8 @@ std::string literal_text(CodeWriter& writer, const IValue& v, const TypePtr& typ
       return "torch.device(" + quoted(v.toDevice().str()) + ")";
     case IValue::Tag::Tensor:
       return v.toTensor().defined() ? writer.constant(v.toTensor()) : "None";
+    case IValue::Tag::Object:
+      return writer.constant(v);
     case IValue::Tag::List:
       return list_text(writer, v, type);
     case IValue::Tag::Dict:

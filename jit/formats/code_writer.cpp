@@ -39,6 +39,10 @@ std::string names_list(const char* what, const ClassType& cls, ClassAttribute::K
   return out + "]\n";
 }
 
+bool is_known_to_readers(const std::string& class_name) {
+  return language::is_weight_class(class_name) || find_custom_class(class_name);
+}
+
 }  // namespace
 
 // "__torch__.a.M" becomes "__torch__.a.___torch_mangle_0.M" where it is taken.
@@ -52,9 +56,7 @@ std::string CodeWriter::take_name(std::string wanted) {
 }
 
 std::string CodeWriter::name_of(const TypePtr& named) {
-  // Readers have it.
-  if (language::is_quantized_class(named->name()) || find_custom_class(named->name()))
-    return named->name();
+  if (is_known_to_readers(named->name())) return named->name();
   const auto it = names_.find(named.get());
   if (it != names_.end()) return it->second;
   // Tuple types are equal by name.
@@ -94,9 +96,16 @@ std::string CodeWriter::annotation(const TypePtr& type) {
   });
 }
 
-std::string CodeWriter::constant(const Tensor& t) {
-  const auto [it, fresh] = constant_at_.emplace(t.unsafeGetTensorImpl(), constants_.size());
-  if (fresh) constants_.emplace_back(t);
+std::string CodeWriter::constant(const IValue& v) {
+  if (v.isObject()) {
+    const std::string& name = v.toObjectRef().name();
+    TENON_CHECK(is_known_to_readers(name), NotImplementedError, "save: a constant of the class ",
+                name, " cannot be saved");
+  }
+  const void* identity = v.isObject() ? static_cast<const void*>(v.toObject().get())
+                                      : v.toTensor().unsafeGetTensorImpl();
+  const auto [it, fresh] = constant_at_.emplace(identity, constants_.size());
+  if (fresh) constants_.push_back(v);
   return "CONSTANTS.c" + std::to_string(it->second);
 }
 

@@ -25,7 +25,7 @@ class CodeWriter {
   std::string name_of(Function& f);
   std::string annotation(const TypePtr& type);
   // "CONSTANTS.c0"
-  std::string constant(const Tensor& t);
+  std::string constant(const IValue& v);  // a tensor, or an object of a class that readers have
 
   // Writes all that was named, and what that names.
   void write_all();

@@ -83,7 +83,7 @@ class Counter {
     if (e->kind == ExprKind::Attribute) {
       const std::string name = dotted(*e);
       if (name.rfind(kForeignClasses, 0) == 0) {
-        const bool has = name == kRecordFunction || language::is_quantized_class(name) ||
+        const bool has = name == kRecordFunction || language::is_weight_class(name) ||
                          find_custom_class(name) || find_custom_class(without_last(name));
         if (!has) needs_.foreign_classes.insert(name);
         return;

@@ -157,7 +157,7 @@ Module TorchScriptReader::read() {
   code_ = std::make_unique<ArchiveCode>(*zip_, root_ + "code/", version);
   code_->check_operators();
   unit_->importer = [this](std::string_view name) {
-    if (language::is_quantized_class(name)) return language::define_quantized_classes(*unit_);
+    if (language::is_weight_class(name)) return language::define_weight_classes(*unit_);
     code_->import(*unit_, name);
   };
   if (zip_->find(root_ + "constants.pkl")) {

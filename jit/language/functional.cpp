@@ -112,8 +112,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Opti
 const std::map<std::string, std::string_view>& texts() {
   static const auto& all = *[] {
     auto* map = new std::map<std::string, std::string_view>;
-    for (const std::string_view text : {std::string_view(kText), std::string_view(kComposedText),
-                                        std::string_view(quantized_functions())}) {
+    for (const std::string_view text :
+         {std::string_view(kText), std::string_view(kComposedText),
+          std::string_view(quantized_functions()), prepacked_functions()}) {
       constexpr std::string_view kDef = "\ndef ";
       for (std::size_t at = text.find(kDef), end = 0; at != text.npos; at = end) {
         end = text.find(kDef, at + 1);
@@ -153,7 +154,8 @@ Function* functional(CompilationUnit& unit, std::string_view name) {
   if (!def) return nullptr;
   const std::string qualified = std::string(kFunctionalPrefix) + "." + std::string(name);
   if (Function* f = unit.find_function(qualified)) return f;
-  if (name.find("quantized_") != name.npos) define_quantized_classes(unit);
+  if (name.find("quantized_") != name.npos || name.rfind("prepacked_", 0) == 0)
+    define_weight_classes(unit);
   File file;
   file.functions.push_back(def);
   auto resolver = std::make_shared<Resolver>();

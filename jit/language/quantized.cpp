@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kQuantizedSpace = "__torch__.torch.classes.quantized";
 constexpr std::string_view kCellSpace = "__torch__.torch.classes.rnn";
+constexpr std::string_view kMobileSpace = "__torch__.torch.classes.xnnpack";
+constexpr std::string_view kPrepacked = "prepacked::";
 
 bool is_tensor(const std::vector<NamedValue>& args, std::size_t i) {
   return i < args.size() && args[i].value->type()->is(TypeKind::Tensor);
@@ -42,6 +44,8 @@ void define_classes(CompilationUnit& unit, std::string_view space, std::string t
 
 bool is_quantized_operator(std::string_view name) {
   if (name == "aten::quantized_lstm" || name == "aten::quantized_gru") return true;
+  if (name.substr(0, kPrepacked.size()) == kPrepacked)
+    return is_functional("prepacked_" + std::string(name.substr(kPrepacked.size())));
   return name.substr(0, 11) == "quantized::" &&
          is_functional("quantized_" + std::string(name.substr(11)));
 }
@@ -52,6 +56,7 @@ std::string quantized_function(const std::string& op, const std::vector<NamedVal
     return is_tensor(args, 1) ? "_quantized_lstm_packed" : "_quantized_lstm";
   if (op == "aten::quantized_gru")
     return is_tensor(args, 2) ? "_quantized_gru_packed" : "_quantized_gru";
+  if (op.rfind(kPrepacked, 0) == 0) return "prepacked_" + op.substr(kPrepacked.size());
   return op.rfind("quantized::", 0) == 0 ? overload(op.substr(11), args) : "";
 }
 
@@ -60,6 +65,7 @@ std::string quantized_operator(std::string_view function) {
   if (function.substr(0, prefix.size()) != prefix) return "";
   std::string name(function.substr(prefix.size()));
   if (name.rfind("quantized_", 0) == 0) return "ops.quantized." + name.substr(10);
+  if (name.rfind("prepacked_", 0) == 0) return "ops.prepacked." + name.substr(10);
   if (name.rfind("_quantized_lstm", 0) == 0) return "torch.quantized_lstm";
   if (name.rfind("_quantized_gru", 0) == 0) return "torch.quantized_gru";
   for (const std::string end : {"_of_window", "_of_tensor"}) {
@@ -70,18 +76,19 @@ std::string quantized_operator(std::string_view function) {
   return "";
 }
 
-bool is_quantized_class(std::string_view name) {
+bool is_weight_class(std::string_view name) {
   const std::string_view space = name.substr(0, name.rfind('.'));
-  return space == kQuantizedSpace || space == kCellSpace;
+  return space == kQuantizedSpace || space == kCellSpace || space == kMobileSpace;
 }
 
-void define_quantized_classes(CompilationUnit& unit) {
+void define_weight_classes(CompilationUnit& unit) {
   // The importer of an archive asks for them again while they are defined.
   const std::string first = std::string(kQuantizedSpace) + ".LinearPackedParamsBase";
   const auto importer = std::exchange(unit.importer, nullptr);
   if (!unit.find_class(first)) {
     define_classes(unit, kQuantizedSpace, quantized_weight_classes());
     define_classes(unit, kCellSpace, quantized_cell_classes());
+    define_classes(unit, kMobileSpace, prepacked_classes());
   }
   unit.importer = importer;
 }

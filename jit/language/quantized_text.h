@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The operators of quantized programs, and the classes of C++ in torch that hold their weights, in
-// the language itself. "quantized::f" is quantized_f here.
+// The operators of quantized programs and of those for mobile devices, and the classes of C++ in
+// torch that hold their weights, in the language itself. "quantized::f" is quantized_f here.
 #pragma once
 
 #include <string>
@@ -27,9 +27,13 @@ std::string quantized_function(const std::string& op, const std::vector<NamedVal
 // "ops.quantized.f"; empty: it is another function.
 std::string quantized_operator(std::string_view qualified_function);
 
-// Whether it is a class of quantized weights: "__torch__.torch.classes.quantized.M".
-bool is_quantized_class(std::string_view qualified_name);
+// The same of programs for mobile devices (prepacked_text.cpp).
+std::string_view prepacked_functions();
+std::string prepacked_classes();  // below __torch__.torch.classes.xnnpack
+
+// Whether it is a class of packed weights: "__torch__.torch.classes.quantized.M".
+bool is_weight_class(std::string_view qualified_name);
 // Defines those classes where the unit does not have them.
-void define_quantized_classes(CompilationUnit& unit);
+void define_weight_classes(CompilationUnit& unit);
 
 }  // namespace tenon::jit::language
