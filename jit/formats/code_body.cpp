@@ -72,6 +72,7 @@ class BodyWriter {
   std::string host_call(const Node& n);
   std::string attribute(const Node& n);
   std::string isinstance(const Node& n);
+  std::string batch_element(const Node& n);
 
   CodeWriter& writer_;
   std::string& out_;
@@ -392,8 +393,12 @@ std::string BodyWriter::operator_call(const Node& n) {
     return value && from.is("prim::Constant") &&
            same_literal(from.has("value") ? from.ival("value") : IValue(), *value);
   };
+  // A dtype is an integer in the text, which view would take for sizes.
+  const bool views_as_dtype = schema && schema->overload == "dtype";
   const auto by_name = [&](std::size_t i) {
-    return schema && i < schema->arguments.size() && schema->arguments[i].keyword_only;
+    if (!schema || i >= schema->arguments.size()) return false;
+    const Argument& a = schema->arguments[i];
+    return a.keyword_only || (views_as_dtype && a.name == "dtype");
   };
   std::size_t positional = 0;
   for (std::size_t i = 0; i < n.inputs().size(); ++i) {
@@ -406,6 +411,13 @@ std::string BodyWriter::operator_call(const Node& n) {
     comma = ", ";
   }
   return out + ")";
+}
+
+// Of vmap: an empty batch has one element of zeros.
+std::string BodyWriter::batch_element(const Node& n) {
+  const std::string t = use(n.input(0)), dim = use(n.input(1));
+  return core::join("torch.select(", uses(n.inputs()), ") if torch.gt(torch.size(", t, ", ", dim,
+                    "), 0) else torch.type_as(torch.sum(", t, ", [", dim, "]), ", t, ")");
 }
 
 std::string BodyWriter::expression(const Node& n) {
@@ -427,6 +439,15 @@ std::string BodyWriter::expression(const Node& n) {
        }},
       {"exported::write_back",
        [](BodyWriter& w, const Node& n) { return "torch.copy_(" + w.uses(n.inputs()) + ")"; }},
+      {"exported::batch_times",
+       [](BodyWriter& w, const Node& n) { return "ops.prim.max(" + w.use(n.input(0)) + ", 1)"; }},
+      {"exported::batch_element", &BodyWriter::batch_element},
+      {"exported::batch_of",
+       [](BodyWriter& w, const Node& n) {
+         const std::string dim = w.use(n.input(1));
+         return core::join("torch.slice(torch.stack(", w.use(n.input(0)), ", ", dim, "), ", dim,
+                           ", 0, ", w.use(n.input(2)), ")");
+       }},
       {"prim::TupleIndex",
        [](BodyWriter& w, const Node& n) {
          return "(" + w.use(n.input(0)) + ")[" + w.use(n.input(1)) + "]";

@@ -21,6 +21,23 @@ TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
 }
 
 // As torch 2.6 wrote it; later versions always go over dimension 0.
+// Loops of vmap are loops that torch reads.
+TEST(JitExportedTransforms, VmapIsSavedAsTorchScript) {
+  const Module m = load(data("exported_vmap.pt2"));
+  m.unit()->kept = nullptr;  // it would be saved as the file that it is
+  std::stringstream file;
+  m.save(file);
+  const auto zip = formats::ZipReader::from_bytes(file.str(), "saved");
+  for (const auto& e : zip->entries())
+    EXPECT_EQ(zip->read(e).find("exported.batch"), std::string::npos) << e.name;
+  const std::vector<IValue> inputs = {counted({3, 3}), tensor({2, 0, 1})};
+  std::vector<Tensor> want, got;
+  add_tensors(m.forward(inputs), want);
+  add_tensors(load(file).forward(inputs), got);
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i])) << i;
+}
+
 TEST(JitExportedTransforms, AssociativeScanOverADimension) {
   const std::string entry = "serialized_exported_program.json";
   const std::string file = changed("exported_2_6.pt2", entry, [](std::string text) {

@@ -226,6 +226,16 @@ TEST(JitTorchScript, SavesModulesThatWereMadeHere) {
   EXPECT_TRUE(equal(saved_and_loaded(m).forward({x}).toTensor(), expected));
 }
 
+// A dtype is an integer in the text: torch.view(x, 3) would be a view of the sizes [3].
+TEST(JitTorchScript, ViewsAsAnotherDtypeNameIt) {
+  const Module m =
+      define("def forward(self, x: Tensor):\n  return torch.view(x, dtype=torch.int32)\n");
+  std::stringstream file;
+  m.save(file);
+  EXPECT_NE(file.str().find("torch.view(x, dtype=3)"), std::string::npos);
+  EXPECT_TRUE(load(file).forward({ones({2})}).toTensor().equal(full({2}, 0x3f800000, kInt)));
+}
+
 TEST(JitTorchScript, ComplexParametersAreSavedAndTrain) {
   Module m("my.Spectrum");
   const Tensor w = complex(full({3}, 2.), full({3}, -1.));
