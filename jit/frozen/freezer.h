@@ -81,7 +81,7 @@ class Freezer {
 };
 
 // As freeze without optimize_numerics, for exporters: functions that stand for operators, as those
-// of packed sequences, are these.
+// of packed sequences, are these. The module may be in training mode.
 TENON_API Module freeze_with_operators(const Module& module);
 
 }  // namespace tenon::jit

@@ -97,11 +97,25 @@ bool lower_batches(Graph& g, Block& b) {
   return changed;
 }
 
+// What a functional program computed for its buffers is copied into them.
+bool lower_write_backs(Graph& g) {
+  bool changed = false;
+  for (Node* n : g.block()->nodes()) {
+    if (!n->is("exported::write_back")) continue;
+    g.set_insert_point(n);
+    if (n->input(0) != n->input(1))
+      insert_call(g, "aten::copy_", {n->input(0), n->input(1), g.insert_constant(false)}, *n);
+    n->destroy();
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool remove_checks(Graph& g) {
   const Graph::InsertPoint restored(g, g.insert_point());
-  return remove(g, *g.block()) | lower_batches(g, *g.block());
+  return remove(g, *g.block()) | lower_batches(g, *g.block()) | lower_write_backs(g);
 }
 
 }  // namespace tenon::jit

@@ -39,6 +39,7 @@ struct ConvertOptions {
   std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE" or "NAME:AXIS=SIZE:MIN..MAX"
   int64_t opset = 0;
   bool external_data = false;  // of ONNX
+  bool train = false;          // of .pt2: a module in training mode as it computes there
 };
 void convert_program(const ConvertOptions& options);
 // Searches schedules for a tensor comprehension, and keeps them in a file.

@@ -86,7 +86,7 @@ void convert_program(const ConvertOptions& o) {
     m.save(o.out);  // with the symbolic sizes that it has
   } else if (extension == ".pt2") {
     const DynamicAxes dynamic = dynamic_axes(o);
-    jit::export_program(m, example_inputs(o, m), o.out, {dynamic.axes, dynamic.ranges});
+    jit::export_program(m, example_inputs(o, m), o.out, {dynamic.axes, dynamic.ranges, o.train});
   } else {
     m.unit()->kept = nullptr;  // or it would be written as what it was read from
     m.save(o.out);

@@ -293,6 +293,9 @@ int main(int argc, char** argv) {
                       "which the program needs, without it");
   convert->add_flag("--external-data", to_convert.external_data,
                     "Of .onnx: weights in OUT.data beside it, as models of 2 GiB have them anyway");
+  convert->add_flag("--train", to_convert.train,
+                    "Of .pt2: write a TorchScript program that was saved in training mode as it "
+                    "computes there; default: in evaluation");
   tenon::command::TuneCommand to_tune;
   CLI::App* tune = add_tune(app, to_tune);
   tenon::command::LaunchOptions to_launch;

@@ -422,13 +422,13 @@ def forward(self, x: Tensor):
   expect_same(m, {tensor({1.0, 2.0}), tensor({-3.0, 1.0})});
 }
 
-TEST(ExportProgram, TensorsThatAttributesKeepForTheNextCallAreRefused) {
+TEST(ExportProgram, ListsThatAttributesKeepForTheNextCallAreRefused) {
   Module m("__torch__.Program");
-  m.register_attribute("state", Type::tensor(), zeros({2}));
+  m.register_attribute("state", Type::list(Type::tensor()), std::vector<Tensor>{zeros({2})});
   m.define(R"(
 def forward(self, x: Tensor):
-    self.state = self.state + x
-    return self.state
+    self.state = [self.state[0] + x]
+    return self.state[0]
 )");
   test::expect_words(
       test::text_of([&] { export_program(m, {ones({2})}, path_of("tenon_state")); }),

@@ -47,17 +47,55 @@ const ProgramWriter::Item* ProgramWriter::attribute(const Node& n) {
 }
 
 // Each call begins with the file's value, as in torch.export: flags and what is computed once may
-// be set again. Tensors are state, which another call would read.
+// be set again. Tensors are state, which another call reads.
 void ProgramWriter::set_attribute(const Node& n) {
   const auto object = at(n.input(0)).example.toObject();
   const Attribute key{object.get(), n.s("name")};
   const Item& value = at(n.input(1));
+  const IValue before = object->getAttr(key.second);
   if (read_attributes_.count(key) && has_tensors(value.example) &&
-      !is_same(value.example, object->getAttr(key.second)))
-    refuse(n, "it sets attribute '" + key.second +
-                  "' for the next call, which a written program cannot: make it a buffer and "
-                  "write to it in place");
+      !is_same(value.example, before)) {
+    if (!before.isTensor() || !before.toTensor().defined() || !is_weight(before.toTensor()))
+      refuse(n, "it sets attribute '" + key.second +
+                    "' for the next call, which a written program cannot: make it a buffer and "
+                    "write to it in place");
+    if (!fits(value, before.toTensor()))
+      refuse(n, "it sets attribute '" + key.second +
+                    "' for the next call to a tensor of other sizes or of another dtype: write the "
+                    "module after a call that gave it those it keeps");
+    const Item* buffer = attributes_.at(before.toTensor().unsafeGetTensorImpl());
+    if (const std::pair of{key, buffer};
+        std::find(state_.begin(), state_.end(), of) == state_.end())
+      state_.push_back(of);
+  }
   set_attributes_[key] = &value;
+}
+
+// Whether a buffer that holds `before` can hold the value, in every run.
+bool ProgramWriter::fits(const Item& value, const Tensor& before) const {
+  for (std::size_t r = 0; r < value.runs(); ++r) {
+    const IValue& v = value.in_run(r);
+    if (!v.isTensor() || !v.toTensor().defined() || v.toTensor().sizes() != before.sizes() ||
+        v.toTensor().scalar_type() != before.scalar_type())
+      return false;
+  }
+  return !has_sizes_by_data(value);
+}
+
+// After all nodes: buffers become what their attributes were set to. A value that shows a buffer is
+// copied before any is written.
+void ProgramWriter::write_state() {
+  std::vector<std::pair<const Item*, const Item*>> writes;
+  for (const auto& [key, buffer] : state_) {
+    const Item* value = set_attributes_.at(key);
+    if (is_same(value->example, buffer->example) || buffer->example.toTensor().numel() == 0)
+      continue;
+    if (is_weight(value->example.toTensor())) value = copied(*value);
+    Item* target = make(buffer->example.toTensor().clone());  // the weight stays as it is
+    target->name = name_of(*buffer);
+    writes.emplace_back(target, value);
+  }
+  for (const auto& [target, value] : writes) emit("aten::copy_", {target, value});
 }
 
 }  // namespace tenon::jit::formats

@@ -66,7 +66,7 @@ ProgramWriter::ProgramWriter(const Module& m, const ExportProgramOptions& option
     : module_(m), options_(options) {
   for (const auto& [input, axes] : options.dynamic_axes)
     for (const auto& [axis, size] : axes) unused_axes_.insert(core::join(input, ":", axis));
-  if (module_.is_training()) {
+  if (module_.is_training() && !options.training) {
     module_ = module_.clone();
     module_.eval();
   }
@@ -234,6 +234,7 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   visit(*g->block());
   Json trees = Json::array();
   for (const Value* v : g->outputs()) trees.push_back(output(at(v), outputs_));
+  write_state();
   out_tree_ = trees.size() == 1 ? trees[0] : tree_node("builtins.tuple", std::move(trees));
   drop_unused_numbers();
   for (const Json& o : outputs_) output_specs_.push_back({{"user_output", {{"arg", o}}}});
@@ -258,7 +259,8 @@ void ProgramWriter::drop_unused_numbers() {
 
 Json ProgramWriter::output(const Item& item, Json& outputs) {
   if (item.example.isTensor()) {
-    outputs.push_back(tensor_argument(item));
+    const bool shows_state = !state_.empty() && is_weight(item.example.toTensor());
+    outputs.push_back(tensor_argument(shows_state ? *copied(item) : item));
     return tree_leaf();
   }
   const IValue& v = item.example;
@@ -353,6 +355,15 @@ bool ProgramWriter::fold(const Node& n) {
 
 namespace {
 
+// Draws random numbers by an operator of the host, which torch has.
+bool draws_on_host(const Node& n) {
+  static const std::set<std::string, std::less<>> kDraws = {
+      "aten::bernoulli", "aten::cauchy",     "aten::exponential",
+      "aten::geometric", "aten::log_normal", "aten::normal_functional",
+      "aten::poisson",   "aten::random"};
+  return n.op && !n.op->op && kDraws.count(n.kind()) != 0;
+}
+
 // An operator of the host that is one of tensors in torch, or in a library beside it, which has it
 // under the same name.
 bool is_of_tensors(const Node& n, const std::string& space) {
@@ -360,9 +371,11 @@ bool is_of_tensors(const Node& n, const std::string& space) {
                                                                 "quantized_decomposed"};
   static const std::set<std::string, std::less<>> kInAten = {
       "aten::_native_multi_head_attention", "aten::_transformer_encoder_layer_fwd",
-      "aten::_convert_indices_from_coo_to_csr", "aten::_convert_indices_from_csr_to_coo"};
+      "aten::_convert_indices_from_coo_to_csr", "aten::_convert_indices_from_csr_to_coo",
+      "aten::_grouped_mm"};
   if (!n.op || n.op->op) return false;
   if (space == "torchaudio") return true;  // they write to what they are given
+  if (draws_on_host(n)) return true;
   if (n.op->has_side_effects) return false;
   if (n.is("aten::where")) return n.inputs().size() == 1;
   return kLibraries.count(space) != 0 || kInAten.count(n.kind()) != 0;

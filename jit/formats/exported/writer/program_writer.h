@@ -78,6 +78,8 @@ class ProgramWriter {
   void add_written_weights(const Module& frozen);
   const Item* attribute(const Node& n);
   void set_attribute(const Node& n);
+  bool fits(const Item& value, const Tensor& before) const;
+  void write_state();
   const Item* add_input(const IValue& example, const std::string& name, const std::string& path,
                         Json& spec);
   void resize_input(Item& input, const std::string& path);
@@ -222,6 +224,8 @@ class ProgramWriter {
   using Attribute = std::pair<const void*, std::string>;  // the object that has it
   std::map<Attribute, const Item*> set_attributes_;       // as the program has set them
   std::set<Attribute> read_attributes_;                   // before it sets them
+  // Set for the next call, and the buffers that hold them.
+  std::vector<std::pair<Attribute, const Item*>> state_;
   std::set<const Value*> carried_;  // out of branches and loops that write to tensors of outside
   std::map<const Item*, const Item*> grown_;  // lists: the tensors that a loop appended, stacked
   std::set<const Node*> appends_;             // which such loops do

@@ -21,13 +21,17 @@ struct ExportProgramOptions {
   std::map<std::string, std::map<int64_t, std::string>> dynamic_axes;
   // By name: the smallest and the largest size that the file is for. Without: any.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  // A module in training mode is written as it computes there: dropout draws, and batch
+  // normalization updates its statistics. Without: in evaluation.
+  bool training = false;
 };
 
 // Runs the program with the inputs, which tell dtypes and sizes, and a few times more with inputs
 // of other sizes where these may vary: rows of the examples, repeated. It is written as it computes
-// in evaluation; weights keep their names. A branch by sizes goes the way that it goes in all runs,
-// and the file checks the condition. torch.export.load reads it (torch 2.9 and later), and so does
-// jit::load.
+// in evaluation; weights keep their names. Tensors that it keeps in attributes for the next call
+// are buffers of the file, if their sizes do not change. A branch by sizes goes the way that it
+// goes in all runs, and the file checks the condition. torch.export.load reads it (torch 2.9 and
+// later), and so does jit::load.
 //
 // NotImplementedError names the operator and the place of what the file cannot hold: branches and
 // loops by data, or by sizes that vary, operators that torch does not have. ValueError and
