@@ -40,6 +40,7 @@ struct ConvertOptions {
   int64_t opset = 0;
   bool external_data = false;  // of ONNX
   bool train = false;          // of .pt2: a module in training mode as it computes there
+  bool call_first = false;     // of .pt2: with what a call on the examples has left in attributes
 };
 void convert_program(const ConvertOptions& options);
 // Searches schedules for a tensor comprehension, and keeps them in a file.

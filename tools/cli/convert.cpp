@@ -86,6 +86,10 @@ void convert_program(const ConvertOptions& o) {
     m.save(o.out);  // with the symbolic sizes that it has
   } else if (extension == ".pt2") {
     const DynamicAxes dynamic = dynamic_axes(o);
+    if (o.call_first) {
+      const NoGradGuard no_grad;
+      (void)m.forward(example_inputs(o, m));
+    }
     jit::export_program(m, example_inputs(o, m), o.out, {dynamic.axes, dynamic.ranges, o.train});
   } else {
     m.unit()->kept = nullptr;  // or it would be written as what it was read from

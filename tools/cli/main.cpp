@@ -296,6 +296,9 @@ int main(int argc, char** argv) {
   convert->add_flag("--train", to_convert.train,
                     "Of .pt2: write a TorchScript program that was saved in training mode as it "
                     "computes there; default: in evaluation");
+  convert->add_flag("--call-first", to_convert.call_first,
+                    "Of .pt2: call the program on the examples before it is written, which keeps "
+                    "what the call has set: for state whose sizes the first call decides");
   tenon::command::TuneCommand to_tune;
   CLI::App* tune = add_tune(app, to_tune);
   tenon::command::LaunchOptions to_launch;

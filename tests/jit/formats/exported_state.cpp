@@ -80,6 +80,25 @@ def forward(self, x: Tensor) -> Tensor:
   expect_same_calls(m, again(m, {counted({3})}), {counted({3})});
 }
 
+// As voice detectors begin: the first call makes the state.
+TEST(ExportedState, AfterACallThatMadeTheState) {
+  Module m("__torch__.Begins");
+  m.register_attribute("state", Type::tensor(), empty({0}));
+  m.register_attribute("rows", Type::integer(), 0);
+  m.define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    if len(self.state) == 0 or self.rows != x.size(0):
+        self.state = torch.zeros_like(x)
+        self.rows = x.size(0)
+    self.state = self.state * 0.5 + x
+    return self.state
+)");
+  const Tensor x = counted({2, 3});
+  test::expect_words(test::text_of([&] { (void)again(m, {x}); }), {"of other sizes"});
+  (void)m.forward({x});
+  expect_same_calls(m, again(m, {x}), {x});
+}
+
 TEST(ExportedState, AnAttributeOfOtherSizesIsRefused) {
   const Module m = with_state(R"(
 def forward(self, x: Tensor) -> Tensor:

@@ -55,14 +55,15 @@ void ProgramWriter::set_attribute(const Node& n) {
   const IValue before = object->getAttr(key.second);
   if (read_attributes_.count(key) && has_tensors(value.example) &&
       !is_same(value.example, before)) {
-    if (!before.isTensor() || !before.toTensor().defined() || !is_weight(before.toTensor()))
-      refuse(n, "it sets attribute '" + key.second +
-                    "' for the next call, which a written program cannot: make it a buffer and "
-                    "write to it in place");
-    if (!fits(value, before.toTensor()))
+    const bool of_tensor = before.isTensor() && before.toTensor().defined();
+    if (of_tensor && !fits(value, before.toTensor()))
       refuse(n, "it sets attribute '" + key.second +
                     "' for the next call to a tensor of other sizes or of another dtype: write the "
                     "module after a call that gave it those it keeps");
+    if (!of_tensor || !is_weight(before.toTensor()))
+      refuse(n, "it sets attribute '" + key.second +
+                    "' for the next call, which a written program cannot: make it a buffer and "
+                    "write to it in place");
     const Item* buffer = attributes_.at(before.toTensor().unsafeGetTensorImpl());
     if (const std::pair of{key, buffer};
         std::find(state_.begin(), state_.end(), of) == state_.end())
