@@ -112,8 +112,20 @@ TEST(JitLowering, OutputsThatAreGivenAreCopiedTo) {
   EXPECT_EQ(copies, 2u) << g;  // a tensor without elements is not kept
 }
 
-TEST(JitLowering, ForksThatAListHoldsStay) {
-  expect(lowered(lower_forks, "kept"), "aten::wait", true);
+TEST(JitLowering, FuturesInAListAreTheirValues) {
+  const std::string g = lowered(lower_forks, "kept");
+  for (const char* kind : {"prim::fork", "aten::wait", "Future"}) expect(g, kind, false);
+}
+
+TEST(JitLowering, ForksWhoseFuturesAreGivenStay) {
+  const auto unit = compile(R"(
+def negated(x: Tensor) -> Tensor:
+    return -x
+def given(x: Tensor) -> Future[Tensor]:
+    return torch.jit.fork(negated, x)
+)");
+  const std::shared_ptr<Graph> g = unit->find_function("given")->graph()->copy();
+  EXPECT_FALSE(lower_forks(*g));
 }
 
 }  // namespace
