@@ -352,5 +352,19 @@ def forward(self, x: Tensor):
   }
 }
 
+// Traces hold sizes in tensors: what no rule for numbers computes is an operator of tensors.
+TEST_F(ExportSizes, FunctionsOfSizesInTensors) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    rows = torch.mul(torch.tensor(x.size(0)), torch.tensor(2))
+    return x - torch.neg(torch.log(rows)).expand([3]) + torch.sqrt(rows)
+)");
+  const Module back = again(m, {randn({2, 3})}, {{{"x", {{0, "n"}}}}, {}});
+  for (const int64_t n : {2, 5}) {
+    const Tensor x = randn({n, 3});
+    expect_near(back.forward({x}), m.forward({x}));
+  }
+}
+
 }  // namespace
 }  // namespace tenon::jit

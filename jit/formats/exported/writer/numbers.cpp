@@ -425,6 +425,8 @@ void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {
     if (fits) texts.push_back(expression_of(*i));
   }
   const char* function = !rule ? nullptr : real ? rule->reals : rule->integers;
+  // Of tensors that hold numbers any operator is one.
+  if (!function && n.op->op && result.example.isTensor()) return visit_operator(n);
   if (!function) refuse(n, "its result depends on a size that varies");
   const std::string minus = "Integer(-1)";
   if (kind == "aten::sub" || kind == "aten::rsub") texts[1] = applied("Mul", {minus, texts[1]});
