@@ -52,8 +52,8 @@ bool decide_shapes(Graph& g);
 // Dropout outside of training gives its argument.
 TENON_API bool remove_dropout(Graph& g);
 // Checks of what a program was exported for, assertions, modes of gradients and of autocast that is
-// off, operators of vmap's loops and of buffers that are written at the end: what a program of
-// another format has of its own, or does without.
+// off, operators of vmap's loops, of buffers that are written at the end and of numbers by data:
+// what a program of another format has of its own, or does without.
 TENON_API bool remove_checks(Graph& g);
 // Batch normalization in evaluation, and arithmetic with constants, become part of the weight and
 // bias of the convolution or linear layer before them.

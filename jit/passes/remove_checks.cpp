@@ -111,11 +111,28 @@ bool lower_write_backs(Graph& g) {
   return changed;
 }
 
+// Numbers by data, as decomposed programs read them.
+bool lower_reads(Graph& g, Block& b) {
+  bool changed = false;
+  for (Node* n : b.nodes()) {
+    for (Block* inner : n->blocks()) changed |= lower_reads(g, *inner);
+    if (!n->is("aten::_local_scalar_dense")) continue;
+    g.set_insert_point(n);
+    Value* read = insert_call(g, "aten::item", {n->input(0)}, *n)->output();
+    read->set_type(n->output()->type());
+    n->output()->replace_all_uses_with(read);
+    n->destroy();
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool remove_checks(Graph& g) {
   const Graph::InsertPoint restored(g, g.insert_point());
-  return remove(g, *g.block()) | lower_batches(g, *g.block()) | lower_write_backs(g);
+  return remove(g, *g.block()) | lower_batches(g, *g.block()) | lower_write_backs(g) |
+         lower_reads(g, *g.block());
 }
 
 }  // namespace tenon::jit

@@ -55,6 +55,18 @@ TEST(JitRemoveChecks, AModeInOneWithCastsStays) {
   EXPECT_FALSE(remove_checks(*g));
 }
 
+TEST(JitRemoveChecks, WhatDecomposedProgramsWriteAndRead) {
+  const auto g = graph_of("%x : Tensor, %b : Tensor",
+                          "  %n : Scalar = aten::_local_scalar_dense(%x)\n"
+                          "  %y : Tensor = aten::mul(%b, %n)\n"
+                          "   = exported::write_back(%b, %y)\n"
+                          "   = exported::write_back(%b, %b)\n"
+                          "  return (%y)\n");
+  EXPECT_TRUE(remove_checks(*g));
+  g->lint();
+  EXPECT_EQ(kinds(*g->block()), "aten::item aten::mul aten::copy_");
+}
+
 TEST(JitRemoveChecks, LoopsOfVmapBecomeLoopsOfTorchScript) {
   const auto g = graph_of("%x : Tensor, %n : int",
                           "  %all : Tensor[] = prim::ListConstruct()\n"

@@ -40,8 +40,8 @@ bool ProgramWriter::visit_truth(const Node& n) {
 // int(t), float(t) and t.item() of a tensor that is known when the written program runs.
 bool ProgramWriter::visit_value(const Node& n) {
   static const std::set<std::string, std::less<>> kReads = {
-      "aten::Int",         "aten::Float",         "aten::item",   "aten::ScalarImplicit",
-      "aten::IntImplicit", "aten::FloatImplicit", "aten::Scalar", "aten::_local_scalar_dense"};
+      "aten::Int",         "aten::Float",         "aten::item",  "aten::ScalarImplicit",
+      "aten::IntImplicit", "aten::FloatImplicit", "aten::Scalar"};
   if (!kReads.count(n.kind()) || !n.input(0)->type()->is(TypeKind::Tensor)) return false;
   const Item& tensor = at(n.input(0));
   const Tensor t = tensor.example.toTensor();
