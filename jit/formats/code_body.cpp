@@ -73,6 +73,7 @@ class BodyWriter {
   std::string attribute(const Node& n);
   std::string isinstance(const Node& n);
   std::string batch_element(const Node& n);
+  std::string view_of_dtype(const Node& n);
 
   CodeWriter& writer_;
   std::string& out_;
@@ -379,6 +380,29 @@ std::string BodyWriter::host_call(const Node& n) {
   return core::join("(", use(n.input(0)), ").", f->name(), "(", uses(rest), ")");
 }
 
+namespace {
+
+bool writes_memory(const Block& b) {
+  const auto nodes = b.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* n) {
+    if (n->op && std::any_of(n->op->schema.arguments.begin(), n->op->schema.arguments.end(),
+                             [](const Argument& a) { return a.alias.write; }))
+      return true;
+    const auto blocks = n->blocks();
+    return std::any_of(blocks.begin(), blocks.end(),
+                       [](const Block* inner) { return writes_memory(*inner); });
+  });
+}
+
+}  // namespace
+
+// torch's language has no view as another dtype, but a copy of one, which is the same where nothing
+// is written.
+std::string BodyWriter::view_of_dtype(const Node& n) {
+  const char* name = writes_memory(*n.graph()->block()) ? "torch.view(" : "torch.view_copy(";
+  return core::join(name, use(n.input(0)), ", dtype=", use(n.input(1)), ")");
+}
+
 // Trailing arguments that have their default are left out.
 std::string BodyWriter::operator_call(const Node& n) {
   if (n.kind().rfind("host::", 0) == 0) return host_call(n);
@@ -393,12 +417,13 @@ std::string BodyWriter::operator_call(const Node& n) {
     return value && from.is("prim::Constant") &&
            same_literal(from.has("value") ? from.ival("value") : IValue(), *value);
   };
-  // A dtype is an integer in the text, which view would take for sizes.
-  const bool views_as_dtype = schema && schema->overload == "dtype";
+  if (n.is("aten::view") && schema && schema->overload == "dtype") return view_of_dtype(n);
+  // A dtype is an integer in the text, which could be sizes.
+  const bool has_dtype = schema && schema->overload == "dtype";
   const auto by_name = [&](std::size_t i) {
     if (!schema || i >= schema->arguments.size()) return false;
     const Argument& a = schema->arguments[i];
-    return a.keyword_only || (views_as_dtype && a.name == "dtype");
+    return a.keyword_only || (has_dtype && a.name == "dtype");
   };
   std::size_t positional = 0;
   for (std::size_t i = 0; i < n.inputs().size(); ++i) {
