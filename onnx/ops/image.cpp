@@ -108,7 +108,7 @@ def _resize(x: Tensor, roi: List[float], scales: List[float], sizes: List[int], 
     whole = x.size(2) * s[h] == size[0] and x.size(3) * s[h + 1] == size[1]
     if mode == "linear" and (transform == "half_pixel" or (transform == "align_corners" and whole)):
       return torch.upsample_bilinear2d(x, size, transform == "align_corners", s[h], s[h + 1])
-    if mode == "nearest" and transform == "asymmetric" and nearest == "floor":
+    if mode == "nearest" and transform == "asymmetric" and nearest == "floor" and (x.is_floating_point() or x.dtype == torch.uint8):
       return torch.upsample_nearest2d(x, size, s[h], s[h + 1])
   y = x
   for k in range(len(at)):

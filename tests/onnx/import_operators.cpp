@@ -455,6 +455,19 @@ TEST(OnnxOperators, ImagesOfIntegersAreResizedInFloats) {
   }
 }
 
+TEST(OnnxOperators, IntegersAreResizedToTheNearest) {
+  for (const auto& [type, dtype] : {std::pair(pb::INT8, kChar), {pb::INT32, kInt}}) {
+    ModelMaker m(19);
+    m.input("x", type).output("y", type);
+    m.floats("scales", {4}, {1, 1, 1, 2});
+    auto& n = m.node("Resize", {"x", "", "scales"}, {"y"});
+    set_text(n, "coordinate_transformation_mode", "asymmetric");
+    set_text(n, "nearest_mode", "floor");
+    const Tensor x = tensor({-3, 7}, TensorOptions(kInt)).to(dtype).view({1, 1, 1, 2});
+    EXPECT_TRUE(m.load().forward({x}).toTensor().equal(x.repeat_interleave(2, 3)));
+  }
+}
+
 TEST(OnnxOperators, PlacesOfAGridMayHaveAnotherDtype) {
   ModelMaker m(20);
   m.input("x").input("grid", pb::DOUBLE).output("y");
