@@ -107,9 +107,16 @@ class ArgumentReader {
   std::set<std::string> read_;
 };
 
+// Each has memory of its own: a safetensors file would have one of those that share it.
 void collect(const IValue& v, jit::NamedArrays& out) {
-  const auto add = [&](const Tensor& t) {
-    out.emplace_back("out." + std::to_string(out.size()), t.detach().to(kCPU).contiguous());
+  const auto add = [&](const Tensor& given) {
+    Tensor t = given.detach().to(kCPU).contiguous();
+    for (const auto& item : out)
+      if (item.second.storage().is_alias_of(t.storage())) {
+        t = t.clone();
+        break;
+      }
+    out.emplace_back("out." + std::to_string(out.size()), t);
   };
   if (v.isTensor()) {
     add(v.toTensor());
