@@ -25,7 +25,8 @@ TENON_API bool simplify(Graph& g);
 // those past 200,000 nodes. `keep_operators`: functions that stand for operators, as those of
 // packed sequences, become these.
 void inline_calls(Graph& g, bool keep_operators = false);
-// Repeats the bodies of loops with a constant trip count of at most 8, and no break.
+// Repeats the bodies of loops with a constant trip count of at most 8, and no break, where all are
+// at most 2,048 nodes; a loop of one turn becomes its body.
 TENON_API bool unroll_loops(Graph& g);
 // Tuples that branches give and loops carry become their elements.
 TENON_API bool lower_tuples(Graph& g);
@@ -64,6 +65,8 @@ bool recognize_norms(Graph& g);
 bool recognize_attention(Graph& g);
 // Convolutions and linear layers between steps of 8 bits become layers of integers.
 TENON_API bool fuse_quantized(Graph& g);
+// Convolutions in float64 that give int32 become convolutions of 8-bit integers.
+TENON_API bool fuse_integers(Graph& g);
 // Functions of bytes become tables; sums and products of two tensors of bytes one operator.
 TENON_API bool fuse_quantized_pointwise(Graph& g);
 // Linear layers of one input become one, and parts of its result.

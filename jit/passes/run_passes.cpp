@@ -104,9 +104,11 @@ const std::vector<Pass>& numeric_passes() {
 const std::vector<Pass>& inference_passes() {
   static const std::vector<Pass> all{
       {"unroll_loops", unroll_loops},
+      {"propagate_constants", propagate_frozen_constants},
       {"lower_tuples", lower_tuples},
       {"simplify", simplify},
       {"fuse_quantized", fuse_quantized},
+      {"fuse_integers", fuse_integers},
       {"fuse_quantized_pointwise", fuse_quantized_pointwise},
       {"propagate_dequantized", propagate_dequantized},
       {"recognize_activations", recognize_activations},

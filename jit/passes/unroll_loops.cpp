@@ -7,7 +7,7 @@ namespace tenon::jit {
 namespace {
 
 constexpr int64_t kMaxTrips = 8;
-constexpr std::size_t kMaxNodes = 1024;
+constexpr std::size_t kMaxNodes = 2048;  // of all turns together
 
 bool is_true(const Value* v) {
   std::optional<IValue> c = to_constant(v);
@@ -19,7 +19,8 @@ bool can_unroll(const Node& n) {
   if (!trips || !trips->isInt() || trips->toInt() > kMaxTrips) return false;
   const Block& body = *n.block(0);
   if (!is_true(n.input(1)) || !is_true(body.outputs()[0])) return false;
-  return count_nodes(body) * static_cast<std::size_t>(kMaxTrips) <= kMaxNodes;
+  return trips->toInt() <= 1 ||
+         count_nodes(body) * static_cast<std::size_t>(trips->toInt()) <= kMaxNodes;
 }
 
 void unroll(Graph& g, Node& n) {

@@ -52,6 +52,10 @@ def _parameter(values: List[float], i: int, name: str, second: bool) -> float:
   if f == "hardsigmoid":
     return 0.2
   return 0.01 if f == "leakyrelu" else 1.0
+def _chosen(names: List[str], alphas: List[float], betas: List[float], i: int, default: str, alpha: int, beta: int) -> Tuple[str, float, float, int, int]:
+  name = _named(names, i, default)
+  a, b = _parameter(alphas, alpha, name, False), _parameter(betas, beta, name, True)
+  return name, a, b, alpha + int(_takes(name, False)), beta + int(_takes(name, True))
 def _keep(old: Tensor, new: Tensor, t: int, lengths: Optional[Tensor]) -> Tensor:
   if lengths is None:
     return new
@@ -60,10 +64,12 @@ def _weight_sums(w: Tensor, scale: Optional[Tensor]) -> Optional[Tensor]:
   if scale is None:
     return None
   return torch.sum(_signed(w), [0], False, dtype=torch.int32)
-def _weight_shift(w: Tensor, zero: Optional[Tensor]) -> Tensor:
+def _weight_shift(w: Tensor, zero: Optional[Tensor]) -> Optional[Tensor]:
+  if w.dtype != torch.uint8:
+    return None if zero is None else zero.to(torch.int32)
   shift = torch.zeros([], dtype=torch.int32, device=w.device) if zero is None else zero.to(torch.int32)
-  return shift - 128 if w.dtype == torch.uint8 else shift
-def _by_weight(x: Tensor, w: Tensor, scale: Optional[Tensor], shift: Tensor, sums: Optional[Tensor]) -> Tensor:
+  return shift - 128
+def _by_weight(x: Tensor, w: Tensor, scale: Optional[Tensor], shift: Optional[Tensor], sums: Optional[Tensor]) -> Tensor:
   if scale is None or sums is None:
     return torch.matmul(x, w.t())
   q, s, z = DynamicQuantizeLinear(x)
@@ -125,18 +131,14 @@ def _recurrent(x: Tensor, w: Tensor, r: Tensor, ws: Optional[Tensor], wz: Option
   cs: List[Tensor] = []
   alpha, beta = 0, 0  # activations take of the lists what they need, in order
   for d in range(dirs):
-    f: List[str] = []
-    fa: List[float] = []
-    fb: List[float] = []
-    for i in range(each):
-      name = _named(activations, d * each + i, "Sigmoid" if i == 0 and kind != "rnn" else "Tanh")
-      f.append(name)
-      fa.append(_parameter(alphas, alpha, name, False))
-      fb.append(_parameter(betas, beta, name, True))
-      if _takes(name, False):
-        alpha += 1
-      if _takes(name, True):
-        beta += 1
+    gate = "Tanh" if kind == "rnn" else "Sigmoid"
+    f0, a0, b0, alpha, beta = _chosen(activations, alphas, betas, d * each, gate, alpha, beta)
+    f1, a1, b1, f2, a2, b2 = "", 0.0, 0.0, "", 0.0, 0.0
+    if each > 1:
+      f1, a1, b1, alpha, beta = _chosen(activations, alphas, betas, d * each + 1, "Tanh", alpha, beta)
+    if each > 2:
+      f2, a2, b2, alpha, beta = _chosen(activations, alphas, betas, d * each + 2, "Tanh", alpha, beta)
+    f, fa, fb = [f0, f1, f2], [a0, a1, a2], [b0, b1, b2]
     zero = torch.zeros([x.size(1), n], dtype=x.dtype, device=x.device)
     h, c = zero, zero
     if h0 is not None:
@@ -252,7 +254,18 @@ const Entry kRecurrent[] = {
     {"LSTM", 7, 0, Gives::Same, nullptr, translate_rnn},
 };
 const Entries kRegistered("", kRecurrent, std::size(kRecurrent));
-const Entry kQuantized[] = {{"DynamicQuantizeLSTM", 1, 0, Gives::Same}};
+// Zero points that are 0 are left out: each step would subtract what they add.
+std::vector<ItemPtr> translate_dynamic_lstm(Builder& b, Call& c) {
+  for (const std::size_t zero : {std::size_t{9}, std::size_t{11}}) {
+    const ItemPtr z = c.optional_input(zero);
+    if (z && z->constant.defined() && !z->constant.ne(0).any().item<bool>())
+      c.inputs[zero] = nullptr;
+  }
+  return b.call_function(c, "DynamicQuantizeLSTM", Gives::Same);
+}
+
+const Entry kQuantized[] = {
+    {"DynamicQuantizeLSTM", 1, 0, Gives::Same, nullptr, translate_dynamic_lstm}};
 const Entries kContrib("com.microsoft", kQuantized, std::size(kQuantized));
 
 }  // namespace
