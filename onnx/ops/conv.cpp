@@ -212,17 +212,18 @@ def MaxUnpool(x: Tensor, index: Tensor, shape: Optional[List[int]], *, kernel_sh
       flat.append(shape[k] - natural[k])
     y = torch.constant_pad_nd(y, flat, 0)
   return y
-def _less_zero(x: Tensor, zero: Optional[Tensor], dims: int) -> Tensor:
+def _wide_less_zero(x: Tensor, zero: Optional[Tensor]) -> Tensor:
   y = x.to(torch.float64)
-  if zero is not None:
-    z = zero.to(torch.float64)
-    y = y - (z.reshape([-1] + [1 for i in range(dims)]) if z.dim() == 1 else z)
-  return y
+  return y if zero is None else y - zero.to(torch.float64)
+def _less_filter_zeros(w: Tensor, zero: Optional[Tensor]) -> Tensor:
+  if zero is not None and zero.dim() == 1:
+    zero = zero.reshape([-1] + [1 for i in range(w.dim() - 1)])
+  return _wide_less_zero(w, zero)
 def _as_int32(x: Tensor) -> Tensor:
   return x.to(torch.int32)
 def ConvInteger(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
-  a = _less_zero(x, x_zero, 0)
-  b = _less_zero(w, w_zero, w.dim() - 1)
+  a = _wide_less_zero(x, x_zero)
+  b = _less_filter_zeros(w, w_zero)
   return Conv(a, b, None, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides).to(torch.int32)
 def CausalConvWithState(x: Tensor, w: Tensor, b: Optional[Tensor], past: Optional[Tensor], *, activation: str = "none", ndim: int = 1) -> Tuple[Tensor, Tensor]:
   k = w.size(-1) - 1
@@ -310,7 +311,8 @@ std::vector<ItemPtr> translate_conv(Builder& b, Call& c) {
   return b.call_function(c, "Conv", Gives::Same);
 }
 
-// In float64, whose sums are exact: the convolution itself as one operator where it can be.
+// In float64, whose sums are exact: the convolution itself as one operator where it can be, which
+// optimization makes one of integers (jit/passes/fuse_integers.cpp).
 std::vector<ItemPtr> translate_conv_integer(Builder& b, Call& c) {
   const Tensor& weight = c.input(1)->constant;
   if (weight.defined() && weight.dim() > 2) {
@@ -318,9 +320,16 @@ std::vector<ItemPtr> translate_conv_integer(Builder& b, Call& c) {
       const ItemPtr z = c.optional_input(i);
       return z ? b.tensor(z) : b.constant(IValue());
     };
-    Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1));
-    x = b.call_text("_less_zero", {x, zero(2), b.constant(int64_t{0})}).at(0);
-    w = b.call_text("_less_zero", {w, zero(3), b.constant(weight.dim() - 1)}).at(0);
+    Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1)), *w_zero = zero(3);
+    x = b.call_text("_wide_less_zero", {x, zero(2)}).at(0);
+    const ItemPtr zeros = c.optional_input(3);
+    const bool known = !zeros || zeros->constant.defined();
+    if (known && zeros && zeros->constant.dim() == 1) {
+      std::vector<int64_t> sizes(static_cast<std::size_t>(weight.dim()), 1);
+      sizes[0] = -1;
+      w_zero = b.emit1("aten::reshape", {w_zero, b.constant(sizes)});
+    }
+    w = b.call_text(known ? "_wide_less_zero" : "_less_filter_zeros", {w, w_zero}).at(0);
     if (Value* y = plain_convolution(b, c, c.input(1), x, w, b.constant(IValue())))
       return {Builder::item(b.call_text("_as_int32", {y}).at(0), kInt)};
   }

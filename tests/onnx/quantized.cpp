@@ -232,6 +232,62 @@ TEST(OnnxQuantized, LinearLayersAndTheirNeighbors) {
                 "tenon_quantized::product");
 }
 
+// Weights of uint8 around another number than 128 are raised by what int8 lacks.
+TEST(OnnxQuantized, ConvolutionsOfIntegers) {
+  manual_seed(13);
+  const Tensor spread = bytes({8, 4, 3, 3});
+  const Tensor each = randint(-9, 9, {8});
+  struct Case {
+    Tensor w, zero;
+    int64_t groups;
+    int layers;
+  };
+  const Case cases[] = {{signed_bytes({8, 4, 3, 3}), full({}, 0, kChar), 1, 1},
+                        {spread, full({}, 121, kByte), 1, 1},
+                        {spread, full({1}, 0, kByte), 1, 1},
+                        {spread.narrow(1, 0, 2), full({}, 133, kByte), 2, 1},
+                        {spread.narrow(1, 0, 1), full({}, 133, kByte), 4, 1},
+                        {spread.select(3, 0), full({}, 255, kByte), 1, 1},
+                        {randint(-100, 100, {8, 4, 3, 3}).to(kChar), each.to(kChar), 1, 1},
+                        {signed_bytes({8, 4, 3, 3}), (each * 14).to(kChar), 1, 0}};
+  for (const Case& c : cases) {
+    const int64_t space = c.w.dim() - 2;
+    const Tensor x = bytes(space == 2 ? Sizes{2, 4, 7, 6} : Sizes{2, 4, 9});
+    for (const int64_t zero : {0, 99}) {
+      Model m;
+      m.input("x", pb::UINT8).output("y", pb::INT32);
+      m.with("x_z", full({1}, zero, kByte)).with("w", c.w).with("w_z", c.zero);
+      auto& n = m.node("ConvInteger", {"x", "w", "x_z", "w_z"}, {"y"});
+      set_ints(n, "pads", Sizes(static_cast<std::size_t>(2 * space), 1));
+      set_int(n, "group", c.groups);
+      Tensor w_zero = c.zero.to(kDouble);
+      if (w_zero.numel() > 1) w_zero = w_zero.reshape({8, 1, 1, 1});
+      const Sizes ones(static_cast<std::size_t>(space), 1), none(static_cast<std::size_t>(space));
+      const Tensor wanted =
+          tenon::convolution(x.to(kDouble) - zero, c.w.to(kDouble) - w_zero, std::nullopt, ones,
+                             ones, ones, false, none, c.groups);
+      expect_result(m, x, wanted, c.layers, "tenon_quantized::integer_convolution");
+    }
+  }
+}
+
+// The zero point of the input is computed, as dynamic quantization does it.
+TEST(OnnxQuantized, ConvolutionsOfDynamicIntegers) {
+  manual_seed(14);
+  const Tensor x = randn({2, 4, 7, 6}), w = bytes({160, 4, 9, 9});  // not folded: too large
+  Model m, parts;
+  m.input("x").output("y", pb::INT32);
+  m.with("w", w).with("w_z", full({}, 119, kByte));
+  m.node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+  set_ints(m.node("ConvInteger", {"q", "w", "z", "w_z"}, {"y"}), "pads", {4, 4, 4, 4});
+  parts.input("x").output("q", pb::UINT8).output("s").output("z", pb::UINT8);
+  parts.node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+  const auto q = parts.load().forward({x}).toTuple()->elements();
+  const Tensor wanted = conv2d(q[0].toTensor().to(kDouble) - q[2].toTensor().to(kDouble),
+                               w.to(kDouble) - 119, std::nullopt, 1, 4);
+  expect_result(m, x, wanted, 1, "tenon_quantized::integer_convolution");
+}
+
 // Weights are written as bytes, whichever the format, and read as layers of integers again.
 TEST(OnnxQuantized, AreWrittenAsBytes) {
   manual_seed(6);

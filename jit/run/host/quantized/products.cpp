@@ -8,6 +8,7 @@
 // points are multiplied as integers. Others, and those of transposed convolutions, are kept as
 // float32, less their zero points, so that sums are those of integers up to 2^24.
 #include <algorithm>
+#include <cmath>
 
 #include "jit/run/unboxed.h"
 #include "tenon/ops.h"
@@ -86,6 +87,41 @@ Tensor convolution_of_integers(const Tensor& x, const Tensor& weight, const Opti
                                       padding, dilation, groups, input_zero, dtype, zero, relu);
   if (flat) y = y.squeeze(-2);
   return alone ? y.squeeze(0) : y;
+}
+
+// The same sums as integer_sums, whatever the dtypes.
+Tensor wide_sums(const Tensor& x, const OptionalTensor& zero, const Tensor& weight, int64_t shift,
+                 const Sizes& stride, const Sizes& padding, const Sizes& dilation, int64_t groups) {
+  const Tensor y = x.to(kDouble);
+  return tenon::convolution(zero ? y - zero->to(kDouble) : y, weight.to(kDouble) + shift,
+                            std::nullopt, stride, padding, dilation, false, Sizes(stride.size(), 0),
+                            groups)
+      .to(kInt);
+}
+
+// The convolution of x - zero with weight + shift, in int32.
+Tensor integer_sums(const Tensor& x, const OptionalTensor& zero, const Tensor& weight,
+                    int64_t shift, const Sizes& stride, const Sizes& padding, const Sizes& dilation,
+                    int64_t groups) {
+  const bool bytes = x.scalar_type() == kByte || x.scalar_type() == kChar;
+  const bool single = !zero || (zero->numel() == 1 && zero->device().is_cpu());
+  const double input_zero = zero && single ? zero->item().to<double>() : 0;
+  if (!bytes || !x.device().is_cpu() || !single || input_zero != std::round(input_zero) ||
+      std::abs(input_zero) > 255)
+    return wide_sums(x, zero, weight, shift, stride, padding, dilation, groups);
+  const Tensor factor = tenon::ones({1});
+  const auto sums = [&](const Tensor& filters) {
+    return convolution_of_integers(x, filters, std::nullopt, factor, stride, padding, dilation,
+                                   groups, static_cast<int64_t>(input_zero), kInt, 0, false);
+  };
+  const Tensor y = sums(weight);
+  if (shift == 0) return y;
+  // What each sum lacks: shift times the sum of the inputs that it is made of.
+  Sizes sizes(weight.sizes().begin(), weight.sizes().end());
+  sizes[0] = groups;
+  const Tensor more = sums(tenon::ones(sizes, TensorOptions(kChar))) * shift;
+  if (groups == 1) return y + more;
+  return y + more.repeat_interleave(weight.size(0) / groups, x.dim() + 1 == weight.dim() ? 0 : 1);
 }
 
 // The product of rows, as a convolution of one image of one column.
@@ -248,6 +284,9 @@ const HostOperator list[] = {
     {"tenon_quantized::convolution(Tensor x" FACTORS
      "int[] stride, int[] padding, int[] dilation, int groups, " RESULT,
      unboxed<convolution_of_integers>},
+    {"tenon_quantized::integer_convolution(Tensor x, Tensor? zero, Tensor weight, int shift, "
+     "int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+     unboxed<integer_sums>},
     {"tenon_quantized::linear_dynamic(" PACKED "bool reduce_range) -> Tensor",
      unboxed<linear_dynamic>},
     {"tenon_quantized::one_dimension_more(Tensor weight) -> Tensor", unboxed<one_dimension_more>},
