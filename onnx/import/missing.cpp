@@ -59,17 +59,24 @@ void check_operators(const pb::ModelProto& m) {
   for (const pb::FunctionProto& f : m.functions())
     search.nodes(f.node(), opsets_of(f.opset_import()));
   if (search.missing.empty()) return;
+  bool of_processor = false;
   std::string text = core::join("operators that are not supported (", search.missing.size(), "):");
   for (const auto& [key, count] : search.missing) {
     const auto& [domain, name, version] = key;
     text += core::join("\n  ", domain.empty() ? "" : domain + "::", name.substr(0, 200),
                        " (version ", version, "), ", count, count == 1 ? " time" : " times");
+    of_processor |= domain == "com.microsoft.nchwc";
     const std::string known = known_versions(domain, name);
     if (!known.empty())
       text += "; known are versions " + known;
     else if (const auto near = similar_entries(domain, name); !near.empty())
       text += "; similar: " + joined(near);
   }
+  // The file does not say into how many channels the weights are blocked: 8 or 16.
+  if (of_processor)
+    text +=
+        "\nONNX Runtime optimized the model for one processor: take the model that it was made "
+        "from, or let it optimize up to ORT_ENABLE_EXTENDED";
   throw NotImplementedError(text);
 }
 

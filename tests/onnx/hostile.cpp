@@ -29,6 +29,13 @@ TEST(OnnxHostile, AllMissingOperatorsAreTold) {
   EXPECT_TRUE(has(e, "vendor::Nothing (version 1), 1 time")) << e;
 }
 
+// The file does not say how it has the weights.
+TEST(OnnxHostile, ModelsForOneProcessorAreRefusedWithAdvice) {
+  ModelMaker m;
+  m.input("x").output("y").node("ReorderOutput", {"x"}, {"y"}).set_domain("com.microsoft.nchwc");
+  EXPECT_TRUE(has(error_of(m.bytes()), "up to ORT_ENABLE_EXTENDED"));
+}
+
 TEST(OnnxHostile, VersionsThatAreNotKnownAreTold) {
   ModelMaker m(8);
   m.input("x").output("y");
