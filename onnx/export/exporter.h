@@ -163,6 +163,7 @@ class Exporter {
   struct Dicts;  // their operators
   bool visit_dict(const jit::Node& n);
   bool visit_parts_of_list(const jit::Node& n);
+  bool visit_constant_list(const jit::Node& n);
   bool visit_value_of_list(const jit::Node& n);
   std::string change_sequence(const jit::Node& n, std::string list);
   std::string cut_list(const jit::Node& n, const std::string& list);

@@ -164,7 +164,27 @@ bool Exporter::visit_list(const Node& n) {
   const bool changes = changes_list(n);
   if (changes) check_change(*list);
   if (list->constant && !changes && !n.is("aten::add") && !n.is("aten::__getitem__")) return false;
-  return visit_parts_of_list(n) || visit_value_of_list(n);
+  return visit_parts_of_list(n) || (changes && visit_constant_list(n)) || visit_value_of_list(n);
+}
+
+// What decides by the values of elements, as sort does, where they are constants.
+bool Exporter::visit_constant_list(const Node& n) {
+  jit::Stack stack;
+  for (const jit::Value* v : n.inputs()) {
+    const ItemPtr i = item(v);
+    if (!i->constant && !(i->has_parts && all_constant(i->parts))) return false;
+    stack.push_back(i->example.isList() ? copy_of_list(i->example) : i->example);
+  }
+  const IValue self = stack[0];
+  n.op->call(stack, n.inputs().size());
+  Item& list = *item(n.input(0));
+  list.example = self;
+  list.constant = true;
+  list.has_parts = false;
+  list.parts.clear();
+  list.name.clear();
+  if (!n.outputs().empty()) set(n.output(), std::make_shared<Item>(Item{stack.back(), true}));
+  return true;
 }
 
 // The operator is run on positions in the place of elements. False: a list has no parts, or another

@@ -80,7 +80,10 @@ IValue copied(const IValue& v) {
 
 // A loop over constants is computed here.
 bool Exporter::fold_loop(const Node& n, const std::vector<ItemPtr>& lists) {
-  const auto is_constant = [this](const jit::Value* v) { return item(v)->constant; };
+  // An early return leaves what was not computed unset, and nobody asks for it.
+  const auto is_constant = [this](const jit::Value* v) {
+    return item(v)->constant || item(v)->unset;
+  };
   const std::vector<const jit::Value*> values = captured(n);
   if (!is_pure(*n.block(0)) || !std::all_of(values.begin(), values.end(), is_constant))
     return false;

@@ -28,10 +28,7 @@ def _auto_pads(mode: str, sizes: List[int], kernel: List[int], strides: List[int
   return out
 def _is_symmetric(pads: List[int]) -> bool:
   n = len(pads) // 2
-  for i in range(n):
-    if pads[i] != pads[n + i]:
-      return False
-  return True
+  return pads[:n] == pads[n:]
 def _pad_flat(pads: List[int]) -> List[int]:
   n = len(pads) // 2
   flat: List[int] = []

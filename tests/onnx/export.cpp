@@ -354,6 +354,27 @@ def forward(self, x: Tensor) -> Tensor:
   }
 }
 
+// 5 times 1.5 is 7.5: of 7 elements each is 1 / 1.5 apart, not 5 / 7.
+TEST(OnnxExport, ScalesBesideASizeAreKept) {
+  const Tensor x = rand({1, 2, 4, 5});
+  for (const char* call : {"upsample_bilinear2d(x, [8, 7], False, 2.0, 1.5)",
+                           "upsample_nearest2d(x, [8, 7], 2.0, 1.5)",
+                           "upsample_bilinear2d(x, [9, 7], False, None, None)"}) {
+    SCOPED_TRACE(call);
+    const jit::Module m = define_of_x("    return torch." + std::string(call) + "\n");
+    const Tensor got = onnx::load_bytes(exported(m, {x})).forward({x}).toTensor();
+    expect_near(got, m.forward({x}).toTensor());
+  }
+}
+
+TEST(OnnxExport, PaddingMayBeComputed) {
+  const jit::Module m =
+      define_of_x("    return torch.constant_pad_nd(x, [1, 2], float(x.max().item()) + 1)\n");
+  const jit::Module back = onnx::load_bytes(exported(m, {rand({2, 3})}));
+  const Tensor x = rand({2, 3}) * 9;
+  expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+}
+
 TEST(OnnxExport, WeightsMayLieBesideTheModel) {
   const std::string path = core::join(testing::TempDir(), "/tenon_beside_", getpid(), ".onnx");
   manual_seed(5);

@@ -181,6 +181,34 @@ TEST(OnnxExportLists, WhatIsKnownIsComputed) {
   }
 }
 
+// Also what compares elements, and a search that ends early.
+TEST(OnnxExportLists, OrdersAndSearchesOfKnownNumbersAreComputed) {
+  expect_same(R"(
+    axes = [x.dim() - i for i in range(2)]
+    axes.sort()
+    y = x
+    for a in axes:
+        y = y.unsqueeze(a)
+    return y.flatten(1)
+)");
+  jit::Module m("__torch__.Program");
+  m.define(R"(
+def find(self, xs: List[int], wanted: int) -> int:
+    for i in range(len(xs)):
+        if xs[i] == wanted:
+            return i
+    return -1
+def forward(self, x: Tensor) -> Tensor:
+    if self.find([5, x.dim(), 7], 2) == 1:
+        x = x + 1
+    return x
+)");
+  tenon::onnx::pb::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(exported_rows(m, randn({3, 4}))));
+  for (const auto& n : model.graph().node())
+    EXPECT_TRUE(n.op_type() != "Loop" && n.op_type() != "If") << n.op_type();
+}
+
 TEST(OnnxExportLists, AListMayBeTheResult) {
   jit::Module m("__torch__.Program");
   m.define(R"(

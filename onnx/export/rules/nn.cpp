@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products, convolutions, pooling, resizing, embeddings, attention.
+#include <cmath>
+
 #include "onnx/export/call.h"
 #include "tenon/ops.h"
 
@@ -220,6 +222,30 @@ void adaptive_max(Call& c) {
   adaptive<n>(c, "GlobalMaxPool", "MaxPool");
 }
 
+// Of each dimension, where the program gives them beside the size and they differ from what the
+// size is of the input's; empty otherwise.
+std::vector<double> scales_beside_sizes(Call& c, const char* input, int64_t spatial) {
+  const std::vector<const char*> names =
+      spatial == 1   ? std::vector<const char*>{"scales"}
+      : spatial == 2 ? std::vector<const char*>{"scales_h", "scales_w"}
+                     : std::vector<const char*>{"scales_d", "scales_h", "scales_w"};
+  std::vector<double> scales;
+  bool differ = false;
+  for (int64_t i = 0; i < spatial; ++i) {
+    const char* name = names[static_cast<std::size_t>(i)];
+    if (!c.has(name) || c.none(name) || !c.is_constant(name)) return {};
+    scales.push_back(c.number(name));
+    const double size = static_cast<double>(c.size(input, 2 + i)) * scales.back(),
+                 varies = c.is_fixed(input, 2 + i) ? size : scales.back();
+    differ |= varies != std::floor(varies);
+    if (c.is_constant("output_size") &&
+        c.ints("output_size", static_cast<std::size_t>(spatial)).at(static_cast<std::size_t>(i)) !=
+            static_cast<int64_t>(size))
+      return {};
+  }
+  return differ ? scales : std::vector<double>();
+}
+
 void resize(Call& c) {
   const std::string kind = c.name;
   const char* input = c.has("input") ? "input" : "self";
@@ -248,7 +274,8 @@ void resize(Call& c) {
   const bool sizes_given = !c.none("output_size");
   std::vector<double> scales =
       c.has("scale_factors") ? c.numbers("scale_factors") : std::vector<double>();
-  if (!sizes_given && !scales.empty()) {
+  if (sizes_given && !corners) scales = scales_beside_sizes(c, input, spatial);
+  if (!scales.empty()) {
     std::vector<IValue> all;
     if (!by_axes) all.assign(2, IValue(1.0));
     for (const double s : scales) all.emplace_back(s);

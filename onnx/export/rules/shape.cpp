@@ -340,7 +340,10 @@ void pad(Call& c) {
   need(mode != "circular" || c.exporter.opset() >= 19, "mode circular is not supported");
   const ScalarType d = c.dtype("self");
   Names inputs{c.in("self"), pads_of(c, c.has("pad") ? "pad" : "padding")};
-  if (mode == "constant") inputs.push_back(c.constant(c.number("value", 0), d));
+  if (mode == "constant") {
+    const bool known = c.none("value") || c.is_constant("value");
+    inputs.push_back(known ? c.constant(c.number("value", 0), d) : c.in("value", d));
+  }
   c.give(c.op("Pad", inputs, {{"mode", mode}}));
 }
 void flip(Call& c) {
