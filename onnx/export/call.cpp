@@ -142,6 +142,9 @@ bool Call::is_fixed(const char* argument, int64_t dim) const {
 std::string Call::in(const char* argument) const { return exporter.name_of(get(argument)); }
 std::string Call::in(const char* argument, ScalarType to) const {
   Item& i = get(argument);
+  // A double has not all of the integers.
+  if (i.constant && i.example.isInt() && isIntegralType(to, false))
+    return exporter.initializer(as_tensor(i.example).to(to));
   if (i.constant && !i.example.isTensor() && !i.example.isList())
     return constant(number(argument), to);
   return cast(exporter.name_of(i), as_tensor(i.example).scalar_type(), to);
