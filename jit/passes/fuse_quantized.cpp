@@ -22,20 +22,27 @@ namespace tenon::jit {
 namespace {
 
 constexpr const char *kConvolution = "tenon_quantized::convolution",
-                     *kRows = "tenon_quantized::product";
+                     *kShifted = "tenon_quantized::shifted_convolution",
+                     *kRows = "tenon_quantized::product",
+                     *kShiftedRows = "tenon_quantized::shifted_product";
 
-// A weight of signed integers whose zero points are 0, along the dimension of its filters.
+// A weight of signed integers, along the dimension of its filters: (integer + shift) * scale.
 struct IntegerWeight {
   Tensor integers, scales;  // int8; float64 of shape [1] or [filters]
+  int64_t shift = 0;
 };
 
-// Integers of uint8 around 128 are those of int8 around 0.
+// Integers of uint8 around 128 are those of int8 around 0, others those around a shift. On other
+// devices than the CPU integers that are to be shifted are not faster than floats.
 std::optional<IntegerWeight> centered(const Tensor& q, const Tensor& scales, const Tensor& zeros) {
   const int64_t middle = q.scalar_type() == kByte ? 128 : 0;
   if (q.scalar_type() != kByte && q.scalar_type() != kChar) return std::nullopt;
-  if (zeros.ne(middle).any().item<bool>() || !scales.gt(0).all().item<bool>()) return std::nullopt;
+  if (!scales.gt(0).all().item<bool>()) return std::nullopt;
+  const int64_t zero = zeros.reshape({-1})[0].item<int64_t>();
+  if (zeros.ne(zero).any().item<bool>()) return std::nullopt;
+  if (zero != middle && !q.device().is_cpu()) return std::nullopt;
   const Tensor integers = middle ? q.to(kInt).sub(middle).to(kChar) : q;
-  return IntegerWeight{integers, scales.to(kDouble).reshape({-1})};
+  return IntegerWeight{integers, scales.to(kDouble).reshape({-1}), middle - zero};
 }
 
 std::optional<IntegerWeight> weight_of(const Node& n, int64_t filters_dim) {
@@ -246,7 +253,12 @@ class QuantizedFusion final : public NodePass {
       inputs.push_back(constant(n, p.groups, Type::integer()));
     }
     for (Value* v : result(n, layer)) inputs.push_back(v);
-    Node* made = insert_call(graph_, layer.layout->convolution ? kConvolution : kRows, inputs, n);
+    const char* kind = layer.layout->convolution ? kConvolution : kRows;
+    if (layer.weight.shift != 0) {
+      kind = layer.layout->convolution ? kShifted : kShiftedRows;
+      inputs.push_back(constant(n, layer.weight.shift, Type::integer()));
+    }
+    Node* made = insert_call(graph_, kind, inputs, n);
     last->output()->replace_all_uses_with(made->output());
     for (auto it = layer.chain.rbegin(); it != layer.chain.rend(); ++it) (*it)->destroy();
     changed_ = true;

@@ -324,11 +324,7 @@ TEST(QuantizedLayers, KeepMemoryApart) {
 TEST(QuantizedLayers, LeaveWhatTheyAreNotFor) {
   manual_seed(5);
   const std::string float_kinds = "dequantize_per_tensor dequantize_per_channel linear";
-  Constants c = linear_constants();
-  c["q"] = integers({12, 40}, kByte);
-  expect_layers(graph_text(kLinear, "\n  return (%y)"), c, integers({3, 40}, kByte), float_kinds,
-                1e-3);
-  c = linear_constants();
+  const Constants c = linear_constants();
   expect_layers(graph_text(kLinear, R"(
   %z : Tensor = quantized_decomposed::quantize_per_tensor(%y, %out, %zero, %0, %top, %0)
   return (%z))"),
@@ -337,6 +333,15 @@ TEST(QuantizedLayers, LeaveWhatTheyAreNotFor) {
   %d : Tensor = aten::zero_(%x)
   return (%y))"),
                 c, integers({3, 40}, kByte), float_kinds + " zero_", 1e-3);
+}
+
+// Bytes around another number are what they are around it, and a shift.
+TEST(QuantizedLayers, ShiftBytes) {
+  manual_seed(7);
+  Constants c = linear_constants();
+  c["q"] = integers({12, 40}, kByte);
+  expect_layers(graph_text(kLinear, "\n  return (%y)"), c, integers({3, 40}, kByte),
+                "shifted_product", 1e-3);
 }
 
 // Bytes around 128 are the signed integers around 0.

@@ -368,8 +368,8 @@ TEST(OnnxExport, ScalesBesideASizeAreKept) {
 }
 
 TEST(OnnxExport, LargeIntegersAreExact) {
-  const jit::Module m = define_of_x(
-      "    return torch.full_like(x, 9223372036854775807) - (x + 9007199254740993)\n");
+  const jit::Module m =
+      define_of_x("    return torch.full_like(x, 9223372036854775807) - (x + 9007199254740993)\n");
   const Tensor x = arange(3);
   const Tensor got = onnx::load_bytes(exported(m, {x})).forward({x}).toTensor();
   EXPECT_TRUE(got.equal(m.forward({x}).toTensor())) << got;

@@ -271,6 +271,39 @@ TEST(OnnxQuantized, ConvolutionsOfIntegers) {
   }
 }
 
+// As many tools write them for weights of uint8.
+TEST(OnnxQuantized, WeightsAroundAnyZeroPoint) {
+  manual_seed(15);
+  const Tensor x = bytes({2, 6, 9, 8}), b = randint(-3000, 3000, {12}).to(kInt);
+  for (const int64_t groups : {1, 2, 6}) {
+    const Tensor w = bytes({12, 6 / groups, 3, 3});
+    Model m;
+    m.input("x", pb::UINT8).output("y", pb::UINT8);
+    m.step("x", 0.25, 99).step("w", 0.125, 121).step("y", 4, 120).with("w", w).with("b", b);
+    auto& n =
+        m.node("QLinearConv", {"x", "x_s", "x_z", "w", "w_s", "w_z", "y_s", "y_z", "b"}, {"y"});
+    set_ints(n, "pads", {1, 1, 1, 1});
+    set_int(n, "group", groups);
+    const Tensor y = tenon::convolution(x.to(kDouble) - 99, w.to(kDouble) - 121, b.to(kDouble),
+                                        {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, groups) *
+                     (0.25 * 0.125);
+    expect_result(m, x, coded(y, 4, 120), 1, "tenon_quantized::shifted_convolution");
+  }
+}
+
+TEST(OnnxQuantized, MatricesAroundAnyZeroPoint) {
+  manual_seed(16);
+  const Tensor x = bytes({2, 3, 24}), w = bytes({24, 7});
+  for (const int64_t zero : {0, 121, 255}) {
+    Model m;
+    m.input("x", pb::UINT8).output("y", pb::UINT8);
+    m.step("x", 0.5, 130).step("y", 64, 100).step("w", 0.25, zero).with("w", w);
+    m.node("QLinearMatMul", {"x", "x_s", "x_z", "w", "w_s", "w_z", "y_s", "y_z"}, {"y"});
+    const Tensor y = matmul(real(x, 0.5, 130), real(w, 0.25, zero));
+    expect_result(m, x, coded(y, 64, 100), 1, "tenon_quantized::shifted_product");
+  }
+}
+
 // The zero point of the input is computed, as dynamic quantization does it.
 TEST(OnnxQuantized, ConvolutionsOfDynamicIntegers) {
   manual_seed(14);

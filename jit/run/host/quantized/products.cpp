@@ -120,8 +120,34 @@ Tensor integer_sums(const Tensor& x, const OptionalTensor& zero, const Tensor& w
   Sizes sizes(weight.sizes().begin(), weight.sizes().end());
   sizes[0] = groups;
   const Tensor more = sums(tenon::ones(sizes, TensorOptions(kChar))) * shift;
-  if (groups == 1) return y + more;
-  return y + more.repeat_interleave(weight.size(0) / groups, x.dim() + 1 == weight.dim() ? 0 : 1);
+  const int64_t of_group = weight.size(0) / groups;
+  if (groups == 1 || of_group == 1) return y + more;
+  const int64_t channels = x.dim() + 1 == weight.dim() ? 0 : 1;
+  return (y.unflatten(channels, {groups, of_group}) + more.unsqueeze(channels + 1))
+      .flatten(channels, channels + 1);
+}
+
+// (sums + bias) * factor in the dtype, as _int8_convolution ends.
+Tensor finished(const Tensor& sums, const OptionalTensor& bias, const Tensor& factor,
+                int64_t spatial, ScalarType dtype, int64_t zero, bool relu) {
+  Tensor y = sums.to(kFloat);
+  if (bias) y += for_channels(*bias, spatial);
+  y *= for_channels(factor, spatial);
+  if (dtype == kFloat) return relu ? y.relu_() : y;
+  y.round_();
+  const int64_t low = dtype == kChar ? -128 : 0;
+  (y += zero).clamp_(relu ? std::max(low, zero) : low, low + 255);
+  return y.to(dtype);
+}
+
+// As convolution_of_integers, with weight + shift.
+Tensor shifted_convolution(const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
+                           const Tensor& factor, const Sizes& stride, const Sizes& padding,
+                           const Sizes& dilation, int64_t groups, int64_t input_zero,
+                           ScalarType dtype, int64_t zero, bool relu, int64_t shift) {
+  const Tensor y =
+      integer_sums(x, full({}, input_zero, kInt), weight, shift, stride, padding, dilation, groups);
+  return finished(y, bias, factor, weight.dim() - 2, dtype, zero, relu);
 }
 
 // The product of rows, as a convolution of one image of one column.
@@ -135,6 +161,16 @@ Tensor integer_product(const Tensor& rows, const Tensor& weight, const OptionalT
   Sizes sizes(rows.sizes().begin(), rows.sizes().end());
   sizes.back() = weight.size(0);
   return y.squeeze(-1).squeeze(0).t().reshape(sizes);
+}
+
+// As integer_product, with weight + shift.
+Tensor shifted_product(const Tensor& rows, const Tensor& weight, const OptionalTensor& bias,
+                       const Tensor& factor, int64_t input_zero, ScalarType dtype, int64_t zero,
+                       bool relu, int64_t shift) {
+  const Tensor y =
+      integer_product(rows, weight, std::nullopt, tenon::ones({1}), input_zero, kInt, 0, false);
+  const Tensor inputs = rows.sum({-1}, true, kInt) - input_zero * weight.size(1);
+  return finished(y + inputs * shift, bias, factor, 0, dtype, zero, relu);
 }
 
 // sums + bias, of numbers in units of `units`, quantized. Writes to the sums.
@@ -284,6 +320,13 @@ const HostOperator list[] = {
     {"tenon_quantized::convolution(Tensor x" FACTORS
      "int[] stride, int[] padding, int[] dilation, int groups, " RESULT,
      unboxed<convolution_of_integers>},
+    {"tenon_quantized::shifted_convolution(Tensor x" FACTORS
+     "int[] stride, int[] padding, int[] dilation, int groups, int input_zero, ScalarType dtype, "
+     "int zero, bool relu, int shift) -> Tensor",
+     unboxed<shifted_convolution>},
+    {"tenon_quantized::shifted_product(Tensor rows" FACTORS
+     "int input_zero, ScalarType dtype, int zero, bool relu, int shift) -> Tensor",
+     unboxed<shifted_product>},
     {"tenon_quantized::integer_convolution(Tensor x, Tensor? zero, Tensor weight, int shift, "
      "int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
      unboxed<integer_sums>},
