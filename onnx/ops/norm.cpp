@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Normalizations and losses.
+#include <algorithm>
+
 #include "onnx/import/builder.h"
 #include "onnx/ops/cast.h"
 #include "tenon/runtime/error.h"
@@ -17,6 +19,10 @@ def BatchNormalization(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var
     y = torch.batch_norm(x, scale.to(x.dtype), bias.to(x.dtype), m.to(x.dtype), v.to(x.dtype), False, 0.0, epsilon, False)
     return y, mean * momentum + m.to(mean.dtype) * (1 - momentum), var * momentum + v.to(var.dtype) * (1 - momentum)
   return torch.batch_norm(x, scale, bias, mean, var, False, 0.0, epsilon, False), mean, var
+def BatchNormalization_13(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float = 1e-5, momentum: float = 0.9, spatial: int = 1) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+  y, m, v = BatchNormalization(x, scale, bias, mean, var, epsilon=epsilon, momentum=momentum, training_mode=1)
+  axes = [0] + [i for i in range(2, x.dim())]
+  return y, m, v, torch.mean(x, axes), torch.var(x, axes, False)
 def BatchNormalization_eval(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float = 1e-5, momentum: float = 0.9, spatial: int = 1, is_test: int = 1, training_mode: int = 0) -> Tensor:
   return torch.batch_norm(x, scale, bias, mean, var, False, 0.0, epsilon, False)
 def InstanceNormalization(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
@@ -94,11 +100,17 @@ def SoftmaxCrossEntropyLoss(x: Tensor, target: Tensor, weight: Optional[Tensor],
 )py");
 
 std::vector<ItemPtr> translate_batch_norm(Builder& b, Call& c) {
+  // Until version 13 a node trains that gives more than one result, used or not.
+  const auto& outputs = c.node.output();
+  const bool several = std::any_of(outputs.begin() + 1, outputs.end(),
+                                   [](const std::string& name) { return !name.empty(); });
+  const bool trains = c.version >= 7 && c.version < 14 && several;
   const bool eval = c.integer("training_mode", 0) == 0 && c.n_outputs() == 1;
   TENON_CHECK(c.integer("spatial", 1) == 1, NotImplementedError,
               "spatial=0, statistics for each element, is not supported");
   TENON_CHECK(c.version >= 7 || c.integer("is_test", 0) == 1 || eval, NotImplementedError,
               "training before version 7 is not supported");
+  if (trains) return b.call_function(c, "BatchNormalization_13", Gives::Same);
   return b.call_function(c, eval ? "BatchNormalization_eval" : "BatchNormalization", Gives::Same);
 }
 

@@ -290,14 +290,40 @@ TEST(OnnxOperators, ASplitByOneMayDropItsDimension) {
   EXPECT_TRUE(m.load().forward({x}).toTensor().equal(x.view({6})));
 }
 
-// torch wrote it with five before version 14, and used one.
+// Until version 13 the number of results says so, though nobody uses them; torch writes five.
+TEST(OnnxOperators, BatchNormalizationWithSeveralResultsTrains) {
+  const Tensor x = randn({4, 2, 3}) + 1, s = tensor({2.0, 3.0}), b = tensor({1.0, 0.0}),
+               v = tensor({4.0, 4.0});
+  for (const int opset : {7, 9, 13}) {
+    ModelMaker m(opset);
+    m.floats("s", {2}, {2, 3}), m.floats("b", {2}, {1, 0}), m.floats("v", {2}, {4, 4});
+    m.input("x").output("y").output("m").output("w");
+    m.node("BatchNormalization", {"x", "s", "b", "b", "v"}, {"y", "m", "w", "c", "d"});
+    const auto out = m.load().forward({x}).toTuple()->elements();
+    const Tensor mean = x.mean({0, 2}), var = x.var({0, 2}, false);
+    EXPECT_TRUE(out[0].toTensor().allclose(batch_norm(x, s, b, mean, var, false, 0, 1e-5, false),
+                                           1e-4, 1e-5));
+    EXPECT_TRUE(out[1].toTensor().allclose(b * 0.9 + mean * 0.1, 1e-4, 1e-5));
+    EXPECT_TRUE(out[2].toTensor().allclose(v * 0.9 + var * 0.1, 1e-4, 1e-5));
+  }
+  ModelMaker m(9);  // results without names are none
+  m.floats("s", {2}, {2, 3}), m.floats("b", {2}, {1, 0}), m.floats("v", {2}, {4, 4});
+  m.input("x").output("y");
+  m.node("BatchNormalization", {"x", "s", "b", "b", "v"}, {"y", "", "", "", ""});
+  EXPECT_TRUE(m.load().forward({x}).toTensor().allclose(
+      batch_norm(x, s, b, b, v, false, 0, 1e-5, false), 1e-4, 1e-5));
+}
+
+// Evaluation has three results.
 TEST(OnnxOperators, OutputsThatNobodyUsesNeedNotBeComputed) {
   for (const bool used : {false, true}) {
-    ModelMaker m(11);
+    ModelMaker m(6);
     m.floats("s", {2}, {2, 3}), m.floats("b", {2}, {1, 0}), m.floats("v", {2}, {1, 1});
     m.input("x").output("y");
-    m.node("BatchNormalization", {"x", "s", "b", "b", "v"}, {used ? "n" : "y", "m", "w", "c", "d"});
-    if (used) m.node("Add", {"n", "d"}, {"y"});
+    set_int(m.node("BatchNormalization", {"x", "s", "b", "b", "v"},
+                   {used ? "n" : "y", "m", "w", "c", "d"}),
+            "is_test", 1);
+    if (used) m.node("Sum", {"n", "d"}, {"y"});
     const Tensor x = arange(4, kFloat).view({2, 2});
     if (used)
       EXPECT_TRUE(has(error_of<NotImplementedError>(m.bytes()), "'d' is an output of a node"));
