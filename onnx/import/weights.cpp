@@ -12,29 +12,35 @@ namespace {
 // The inputs that are weights: a bit each.
 const std::map<std::string, unsigned>& weight_inputs() {
   static const auto& m = *new std::map<std::string, unsigned>{
-      {"Conv", 6},         {"ConvTranspose", 6},
-      {"Gemm", 7},         {"MatMul", 3},
-      {"Einsum", ~0u},     {"BatchNormalization", 6},
-      {"Add", 3},          {"Sub", 3},
-      {"Mul", 3},          {"Div", 3},
-      {"PRelu", 2},        {"InstanceNormalization", 6},
-      {"Gather", 1},       {"LayerNormalization", 6},
-      {"LSTM", 0x8e},      {"GroupNormalization", 6},
-      {"GRU", 0xe},        {"RNN", 0xe},
-      {"BiasGelu", 2},     {"RMSNormalization", 2},
-      {"FastGelu", 2},     {"SkipLayerNormalization", 0x1c},
-      {"DeformConv", 0xa}, {"EmbedLayerNormalization", 0x7c},
-      {"Attention", 6},    {"SimplifiedLayerNormalization", 2},
-      {"FusedMatMul", 3},  {"SkipSimplifiedLayerNormalization", 0xc},
-      {"FusedConv", 6},    {"FusedGemm", 7},
-      {"QuickGelu", 0},    {"CausalConvWithState", 6}};
+      {"Conv", 6},          {"ConvTranspose", 6},
+      {"Gemm", 7},          {"MatMul", 3},
+      {"Einsum", ~0u},      {"BatchNormalization", 6},
+      {"Add", 3},           {"Sub", 3},
+      {"Mul", 3},           {"Div", 3},
+      {"PRelu", 2},         {"InstanceNormalization", 6},
+      {"Gather", 1},        {"LayerNormalization", 6},
+      {"LSTM", 0x8e},       {"GroupNormalization", 6},
+      {"GRU", 0xe},         {"RNN", 0xe},
+      {"BiasGelu", 2},      {"RMSNormalization", 2},
+      {"FastGelu", 2},      {"SkipLayerNormalization", 0x1c},
+      {"DeformConv", 0xa},  {"EmbedLayerNormalization", 0x7c},
+      {"Attention", 6},     {"SimplifiedLayerNormalization", 2},
+      {"FusedMatMul", 3},   {"SkipSimplifiedLayerNormalization", 0xc},
+      {"FusedConv", 6},     {"FusedGemm", 7},
+      {"GatherND", 1},      {"CausalConvWithState", 6},
+      {"GatherElements", 1}};
   return m;
 }
 
+// Of the first input: what is a weight after it, as the exponential of a scale that was learned,
+// was one before.
 bool passes_through(const std::string& op) {
-  return op == "Transpose" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" ||
-         op == "Identity" || op == "Cast" || op == "Flatten" || op == "Expand" || op == "Split" ||
-         op == "Slice" || op == "Concat";
+  static const auto& all = *new std::set<std::string>{
+      "Transpose", "Reshape", "Unsqueeze", "Squeeze",  "Identity", "Cast",    "Flatten",
+      "Expand",    "Split",   "Slice",     "Concat",   "Tile",     "Pad",     "Resize",
+      "Exp",       "Neg",     "Softplus",  "Sigmoid",  "Tanh",     "Softmax", "Abs",
+      "Clip",      "Sqrt",    "CastLike",  "ReduceL2", "ReduceSum"};
+  return all.count(op) != 0;
 }
 
 void visit(const pb::GraphProto& g, std::set<std::string>& out, int depth) {

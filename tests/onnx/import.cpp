@@ -3,6 +3,8 @@
 // What becomes of the parts of a model: shapes, constants, control flow, functions.
 #include "tests/onnx/support.h"
 
+#include <set>
+
 #include "tenon/creation.h"
 
 namespace tenon::onnx {
@@ -94,6 +96,31 @@ TEST(OnnxImport, InitializersAreParametersByUse) {
   EXPECT_TRUE(module.named_parameters()[0].value.requires_grad());
   ASSERT_EQ(module.named_buffers().size(), 1u);
   EXPECT_EQ(module.named_buffers()[0].name, "limit");
+}
+
+// Scales that are kept as logarithms, tables that a window picks from, norms of weights.
+TEST(OnnxImport, WhatBecomesAWeightIsAParameter) {
+  ModelMaker m;
+  m.input("x").output("y");
+  m.floats("log_scale", {2}, {0.5, 1});
+  m.floats("table", {2, 2}, {1, 2, 3, 4}), m.floats("v", {2}, {3, 4}), m.floats("limit", {}, {2});
+  m.ints("at", {2, 1}, {1, 0});
+  m.node("Clip", {"log_scale", "", "limit"}, {"clipped"});
+  m.node("Exp", {"clipped"}, {"scale"});
+  m.node("Mul", {"x", "scale"}, {"a"});
+  set_ints(m.node("Transpose", {"table"}, {"turned"}), "perm", {1, 0});
+  m.node("GatherND", {"turned", "at"}, {"picked"});
+  m.node("Add", {"a", "picked"}, {"b"});
+  m.node("ReduceL2", {"v"}, {"norm"});
+  m.node("Div", {"b", "norm"}, {"y"});
+  const jit::Module module = m.load();
+  module.forward({ones({2, 2})}).toTensor().sum().backward();
+  std::set<std::string> names;
+  for (const auto& p : module.named_parameters()) {
+    names.insert(p.name);
+    EXPECT_TRUE(p.value.grad().defined()) << p.name;
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"log_scale", "table", "v"}));
 }
 
 // y = x, n times doubled; and each value on the way.
