@@ -61,6 +61,8 @@ def _reduce_square(x: Tensor, axes: List[int], keep: bool) -> Tensor:
   return _reduce_sum(x * x, axes, keep)
 def _reduce_l2(x: Tensor, axes: List[int], keep: bool) -> Tensor:
   if x.is_floating_point():
+    if len(axes) > 0:
+      return torch.linalg_vector_norm(x, 2, axes, keep)  # whose gradient at 0 is 0
     return torch.sqrt(_reduce_sum(x * x, axes, keep))
   return torch.sqrt(_reduce_sum(x * x, axes, keep).to(torch.float64)).to(x.dtype)
 def _reduce_log_sum(x: Tensor, axes: List[int], keep: bool) -> Tensor:

@@ -314,6 +314,19 @@ TEST(OnnxOperators, BatchNormalizationWithSeveralResultsTrains) {
       batch_norm(x, s, b, b, v, false, 0, 1e-5, false), 1e-4, 1e-5));
 }
 
+// As that of torch's norm, from which exporters write it.
+TEST(OnnxOperators, TheNormOfNothingHasAGradient) {
+  ModelMaker m(18);
+  m.ints("axes", {1}, {1}), m.input("x").output("y");
+  m.node("ReduceL2", {"x", "axes"}, {"y"});
+  Tensor x = zeros({2, 2});
+  x[1] += 3;
+  x.requires_grad_();
+  m.load().forward({x}).toTensor().sum().backward();
+  EXPECT_TRUE(x.grad().select(0, 0).equal(zeros({2}))) << x.grad();
+  EXPECT_TRUE(x.grad().select(0, 1).allclose(full({2}, std::sqrt(0.5)), 1e-5, 1e-6));
+}
+
 // Evaluation has three results.
 TEST(OnnxOperators, OutputsThatNobodyUsesNeedNotBeComputed) {
   for (const bool used : {false, true}) {
