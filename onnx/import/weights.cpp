@@ -36,10 +36,10 @@ const std::map<std::string, unsigned>& weight_inputs() {
 // was one before.
 bool passes_through(const std::string& op) {
   static const auto& all = *new std::set<std::string>{
-      "Transpose", "Reshape", "Unsqueeze", "Squeeze",  "Identity", "Cast",    "Flatten",
-      "Expand",    "Split",   "Slice",     "Concat",   "Tile",     "Pad",     "Resize",
-      "Exp",       "Neg",     "Softplus",  "Sigmoid",  "Tanh",     "Softmax", "Abs",
-      "Clip",      "Sqrt",    "CastLike",  "ReduceL2", "ReduceSum"};
+      "Transpose", "Reshape", "Unsqueeze", "Squeeze",  "Identity",  "Cast",      "Flatten",
+      "Expand",    "Split",   "Slice",     "Concat",   "Tile",      "Pad",       "Resize",
+      "Exp",       "Neg",     "Softplus",  "Sigmoid",  "Tanh",      "Softmax",   "Abs",
+      "Clip",      "Sqrt",    "CastLike",  "ReduceL2", "ReduceSum", "ScatterND", "ScatterElements"};
   return all.count(op) != 0;
 }
 

@@ -112,7 +112,10 @@ TEST(OnnxImport, WhatBecomesAWeightIsAParameter) {
   m.node("GatherND", {"turned", "at"}, {"picked"});
   m.node("Add", {"a", "picked"}, {"b"});
   m.node("ReduceL2", {"v"}, {"norm"});
-  m.node("Div", {"b", "norm"}, {"y"});
+  m.node("Div", {"b", "norm"}, {"c"});
+  m.floats("bias", {2}, {1, 2}), m.floats("none", {1}, {0}), m.ints("first", {1, 1}, {0});
+  m.node("ScatterND", {"bias", "first", "none"}, {"half"});
+  m.node("Add", {"c", "half"}, {"y"});
   const jit::Module module = m.load();
   module.forward({ones({2, 2})}).toTensor().sum().backward();
   std::set<std::string> names;
@@ -120,7 +123,7 @@ TEST(OnnxImport, WhatBecomesAWeightIsAParameter) {
     names.insert(p.name);
     EXPECT_TRUE(p.value.grad().defined()) << p.name;
   }
-  EXPECT_EQ(names, (std::set<std::string>{"log_scale", "table", "v"}));
+  EXPECT_EQ(names, (std::set<std::string>{"bias", "log_scale", "table", "v"}));
 }
 
 // y = x, n times doubled; and each value on the way.
