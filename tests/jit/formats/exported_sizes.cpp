@@ -225,6 +225,19 @@ TEST_F(ExportSizes, WhatDoesNotFitIsTold) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
+// Where a program says that lengths are sorted, those of other sizes are, too.
+TEST_F(ExportSizes, LengthsStayInOrder) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    data, sizes = torch._pack_padded_sequence(x, lengths, True)
+    return torch._pad_packed_sequence(data * 2, sizes, True, 0.5, 0)[0]
+)");
+  const Module back = again(m, {ones({3, 4, 5}), tensor({4, 3, 1})},
+                            {{{"x", {{0, "b"}}}, {"lengths", {{0, "b"}}}}, {}});
+  expect_same(m, back, {rand({2, 4, 5}), tensor({3, 2})});
+  expect_same(m, back, {rand({5, 4, 5}), tensor({4, 4, 2, 1, 1})});
+}
+
 TEST_F(ExportSizes, BranchesByDataAreGraphsOfTheFile) {
   const Module m = define(R"(
 def forward(self, x: Tensor, w: Tensor) -> Tuple[Tensor, Tensor]:

@@ -170,12 +170,15 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
 
 namespace {
 
-// The rows of `t`, as often as it takes.
+// The rows of `t`, as often as it takes. Lists of integers stay in order if they are: lengths are
+// sorted where a program says so.
 Tensor resized(const Tensor& t, int64_t dim, int64_t size) {
   std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
   sizes[static_cast<std::size_t>(dim)] = size;
   if (t.numel() == 0) return zeros(sizes, t.options());
-  const Tensor rows = remainder(arange(size, TensorOptions(kLong)), t.size(dim));
+  const bool is_list = t.dim() == 1 && isIntegralType(t.scalar_type(), false);
+  const Tensor at = arange(size, TensorOptions(kLong)),
+               rows = is_list ? (at * t.size(0)).floor_divide(size) : remainder(at, t.size(dim));
   return t.index_select(dim, rows.to(t.device()));
 }
 
