@@ -20,7 +20,6 @@ TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
   expect_results("exported_vmap.pt2", {counted({3, 3}), tensor({2, 0, 1})});
 }
 
-// As torch 2.6 wrote it; later versions always go over dimension 0.
 // Loops of vmap are loops that torch reads.
 TEST(JitExportedTransforms, VmapIsSavedAsTorchScript) {
   const Module m = load(data("exported_vmap.pt2"));
@@ -38,6 +37,7 @@ TEST(JitExportedTransforms, VmapIsSavedAsTorchScript) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i])) << i;
 }
 
+// As torch 2.6 wrote it; later versions always go over dimension 0.
 TEST(JitExportedTransforms, AssociativeScanOverADimension) {
   const std::string entry = "serialized_exported_program.json";
   const std::string file = changed("exported_2_6.pt2", entry, [](std::string text) {
