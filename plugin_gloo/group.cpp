@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_gloo/group.h"
 
-#include <gloo/common/error.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <sched.h>
@@ -68,10 +67,10 @@ Group::Group(const tn_group_options& o) {
   gloo::transport::tcp::attr where;
   where.hostname = std::string(sdk::setting("GLOO_HOST").value_or("127.0.0.1"));
   auto device = gloo::transport::tcp::CreateDevice(where);
-  context_ = std::make_shared<gloo::rendezvous::Context>(o.rank, o.size);
+  context_ = std::make_shared<AbortableContext>(o.rank, o.size);
   context_->setTimeout(std::chrono::milliseconds(std::max<int64_t>(o.timeout_ms, 1)));
   Rendezvous store(*o.rendezvous, o.timeout_ms);
-  context_->connectFullMesh(store, device);
+  context_->connect(store, device);
 }
 
 std::shared_ptr<sdk::CollectiveWork> Group::start(const tn_collective_call& call) {
@@ -82,16 +81,8 @@ std::shared_ptr<sdk::CollectiveWork> Group::start(const tn_collective_call& call
                       call);
 }
 
-// A wait for what cannot come ends with an error on all connections, and wakes all who wait.
 void Group::abort() {
-  if (aborted_.exchange(true) || context_->size == 1) return;
-  try {
-    char byte = 0;
-    auto buffer = context_->createUnboundBuffer(&byte, 1);
-    buffer->recv((context_->rank + 1) % context_->size, ~uint64_t{0});
-    buffer->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {
-  }
+  if (!aborted_.exchange(true)) context_->abort();
 }
 
 }  // namespace tenon::gloo_engine

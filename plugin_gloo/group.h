@@ -3,11 +3,10 @@
 // A rank's membership of a group, and its operations.
 #pragma once
 
-#include <gloo/rendezvous/context.h>
-
 #include <atomic>
 #include <memory>
 
+#include "plugin_gloo/abortable.h"
 #include "plugin_gloo/collectives.h"
 
 namespace tenon::gloo_engine {
@@ -19,7 +18,7 @@ class Group {
   void abort();
 
  private:
-  Context context_;
+  std::shared_ptr<AbortableContext> context_;
   std::atomic<uint16_t> next_{0};  // more are never under way at once
   std::atomic<bool> aborted_{false};
   sdk::CollectiveQueue queue_;

@@ -104,6 +104,22 @@ TEST(ProcessGroup, ACallHasItsOwnTimeout) {
   }
 }
 
+TEST(ProcessGroup, AbortEndsASend) {
+  run_beside_absent_rank([](ProcessGroup& g) {
+    std::vector<Tensor> t = {ones({16 << 20})};
+    const WorkPtr work = g.send(t, 1, 0);
+    const auto start = std::chrono::steady_clock::now();
+    std::thread ends([&g] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      g.abort();
+    });
+    EXPECT_THROW(work->wait(), DistributedError);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+    ends.join();
+    EXPECT_THROW(g.send(t, 1, 0)->wait(), DistributedError);
+  });
+}
+
 TEST(ProcessGroup, AMonitoredBarrierNamesWhoDidNotCome) {
   run_beside_absent_rank([](ProcessGroup& g) {
     BarrierOptions o;

@@ -252,6 +252,16 @@ TEST(TooLong, IsRefusedAndEndsNoProcess) {
   }
 }
 
+// gloo tells who waits to receive of a failed connection, and not who waits until it has sent.
+TEST(Abort, EndsASendToARankThatReadsNoMore) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 0; r < 2; ++r) job.start({"stop_receiver", std::to_string(r), "2", method});
+  job.finish();
+  EXPECT_EQ(job.ranks[0].text, "ended\n");
+  EXPECT_EQ(job.ranks[0].status, 0);
+}
+
 TEST(Mpi, RefusesProcessesThatAreNotOfOneMpirun) {
   if (!is_backend_available("mpi")) GTEST_SKIP() << "no plugin_mpi";
   const std::string method =

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "tenon/distributed.h"
 #include "tenon/tenon.h"
@@ -145,7 +146,7 @@ int lose(const std::string& method, const std::string& how, const std::string& o
     expect_error(op, 1);
   }
   ProcessGroupOptions o;
-  o.timeout = 40s;  // a send that gloo has begun ends with the operation, after 20 s
+  o.timeout = 20s;
   o.group_name = "again";
   const auto again = std::make_shared<ProcessGroup>(store, g_rank ? g_rank - 1 : 0, g_size - 1, o);
   Tensor x = full({1}, g_rank, kLong);
@@ -216,6 +217,32 @@ int too_long(const std::string& method, const std::string& what) {
   return 0;
 }
 
+// Rank 1 is stopped after it has asked for a message that is longer than what is under way at once.
+int stop_receiver(const std::string& method) {
+  init_process_group("gloo", method, g_size, g_rank, "", 30s);
+  Tensor t = ones({16 << 20}, kFloat);
+  const std::shared_ptr<Store> store = default_group()->getStore();
+  if (g_rank == 1) {
+    const WorkPtr work = irecv(t, 0);
+    store->set("pid", std::to_string(getpid()));
+    raise(SIGSTOP);
+    return 0;
+  }
+  const int other = std::stoi(store->get_to_str("pid"));
+  const WorkPtr work = isend(t, 1);
+  std::this_thread::sleep_for(300ms);
+  default_group()->abort();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    work->wait();
+    say("no error");
+  } catch (const DistributedError&) {
+    say(std::chrono::steady_clock::now() - start < 15s ? "ended" : "ended late");
+  }
+  kill(other, SIGKILL);
+  return 0;
+}
+
 // A program that MPI alone could start, started by itself.
 int lone(const std::string& method) {
   init_process_group("mpi", method, -1, -1, "", 20s);
@@ -247,6 +274,7 @@ int main(int argc, char** argv) {
     if (scenario == "lose_server") return lose_server(method, argv[5]);
     if (scenario == "mismatch") return mismatch(method, argv[5]);
     if (scenario == "too_long") return too_long(method, argv[5]);
+    if (scenario == "stop_receiver") return stop_receiver(method);
     if (scenario == "lone") return lone(method);
     if (scenario == "strangers") return strangers(method);
     if (scenario == "absent") {
