@@ -167,20 +167,27 @@ TEST_P(LostRank, IsNamedAndTheOthersGoOn) {
     EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].text, "rank 1 is at fault\nagain 2\n");
     EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].status, 0);
   }
-  if (std::string(GetParam().how).rfind("stop", 0) != 0) return;
-  EXPECT_EQ(job.ranks[1].text, "too late\n");
-  EXPECT_EQ(job.ranks[1].status, 0);
+  const std::string how = GetParam().how;
+  const Rank& lost = job.ranks[1];
+  const bool cut = how == "cut";
+  if (!cut && how.rfind("stop", 0) != 0) return;
+  EXPECT_EQ(lost.text, cut ? "cut off\n" : "too late\n");
+  EXPECT_EQ(lost.status, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, LostRank,
-    testing::Values(Loss{"kill", "all_reduce"}, Loss{"kill", "reduce"}, Loss{"kill", "broadcast"},
-                    Loss{"kill", "all_gather"}, Loss{"kill", "gather"}, Loss{"kill", "scatter"},
-                    Loss{"kill", "reduce_scatter"}, Loss{"kill", "all_to_all"},
-                    Loss{"kill", "barrier"}, Loss{"stop", "all_reduce"}, Loss{"stop", "broadcast"},
-                    Loss{"kill_inside", "all_reduce"}, Loss{"stop_inside", "all_reduce"},
-                    Loss{"exit", "all_reduce"}, Loss{"throw", "all_reduce"}),
-    [](const auto& info) { return std::string(info.param.how) + "_" + info.param.operation; });
+std::vector<Loss> all_losses() {
+  std::vector<Loss> out = {{"kill_inside", "all_reduce"}, {"stop_inside", "all_reduce"}};
+  for (const char* how : {"kill", "stop", "exit", "throw", "cut"}) {
+    for (const char* operation : {"all_reduce", "reduce", "broadcast", "all_gather", "gather",
+                                  "scatter", "reduce_scatter", "all_to_all", "barrier"})
+      out.push_back({how, operation});
+  }
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LostRank, testing::ValuesIn(all_losses()), [](const auto& info) {
+  return std::string(info.param.how) + "_" + info.param.operation;
+});
 
 TEST(LostServer, IsNamedAndTheOthersMeetInAnotherPlace) {
   const std::string method = core::join("tcp://127.0.0.1:", free_port());

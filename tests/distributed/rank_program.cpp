@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //   distributed_rank SCENARIO RANK SIZE INIT_METHOD [HOW OPERATION]
 // One rank of a job that processes_test.cpp starts. What it prints is compared there.
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -98,11 +100,35 @@ void be_lost_inside(const std::string& how, const std::string& op) {
   work->wait();
 }
 
+// As a network that is gone: every connection of this process, to ranks and to the store.
+void cut_connections() {
+  for (int fd = 3; fd < 256; ++fd) {
+    sockaddr_in peer{};
+    socklen_t length = sizeof peer;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
+        peer.sin_family == AF_INET)
+      shutdown(fd, SHUT_RDWR);
+  }
+}
+
+int be_cut_off(const std::string& op) {
+  cut_connections();
+  try {
+    run(op);
+    barrier();
+    say("no error");
+  } catch (const DistributedError& e) {
+    say("cut off");
+  }
+  return 0;
+}
+
 // Ends in a way of its own. One that was stopped goes on when the others have given it up, and then
 // must not hang.
 int be_lost(const std::string& how, const std::string& op) {
   if (how == "kill") raise(SIGKILL);
   if (how == "exit") _exit(0);
+  if (how == "cut") return be_cut_off(op);
   if (how == "throw") throw std::runtime_error("a fault of the program's own");
   const std::shared_ptr<Store> store = default_group()->getStore();
   store->set("pid", std::to_string(getpid()));
