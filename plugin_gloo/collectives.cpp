@@ -143,22 +143,14 @@ void scatter(const Call& c) {
   gloo::scatter(o);
 }
 
-uint32_t hash_of(std::initializer_list<int64_t> words) {
-  uint64_t h = 0x9e3779b97f4a7c15;
-  for (int64_t w : words) {
-    h = (h ^ static_cast<uint64_t>(w)) * 0xbf58476d1ce4e5b9;
-    h ^= h >> 29;
-  }
-  return static_cast<uint32_t>(h >> 32);
-}
-
 // Slots of messages between two ranks, apart from those of collectives, whose highest byte in use
 // is the sixth. Note "messages that do not fit": a message that is longer than the receiver's
 // buffer makes gloo throw on a thread of its own, which ends the process. So the slot tells the
 // length (24 bits of a hash), and both sides of a pair that does not fit wait until their timeout.
 enum class Sent : uint8_t { kMessage = 1, kPart = 2 };
 uint64_t slot_of(Sent kind, uint32_t tag, tn_dtype dtype, size_t bytes) {
-  const uint64_t fit = hash_of({dtype.code, dtype.bits, static_cast<int64_t>(bytes)}) >> 8;
+  const uint64_t fit =
+      sdk::collective_hash({dtype.code, dtype.bits, static_cast<int64_t>(bytes)}) >> 8;
   return static_cast<uint64_t>(kind) << 56 | fit << 32 | tag;
 }
 
@@ -225,9 +217,9 @@ uint32_t tag_of(const tn_collective_call& call, uint16_t number) {
       call.operation == TN_COLLECTIVE_SCATTER || call.operation == TN_COLLECTIVE_BROADCAST;
   const Buffer b(by_out ? call.out : call.in);
   const bool equal_parts = call.operation != TN_COLLECTIVE_ALL_TO_ALL;
-  const uint32_t hash =
-      hash_of({call.operation, reduces ? call.reduction : 0, rooted ? call.root : 0, b.dtype.code,
-               b.dtype.bits, equal_parts ? static_cast<int64_t>(b.elements) : 0});
+  const uint32_t hash = sdk::collective_hash({call.operation, reduces ? call.reduction : 0,
+                                              rooted ? call.root : 0, b.dtype.code, b.dtype.bits,
+                                              equal_parts ? static_cast<int64_t>(b.elements) : 0});
   return hash << 16 | number;
 }
 

@@ -13,19 +13,40 @@ namespace {
 
 // Two ranks exchange halves from 1 KiB on; more ranks have more messages, which pays later.
 constexpr size_t kMinBytesOfTwo = 1 << 10, kMinBytesPerRank = 16 << 10;
+// What a rank sends to all others together, where each combines everything: one round instead of
+// two or more, as ranks that share cores wait for their turn in each.
+constexpr size_t kMaxBytesToAll = 24 << 10;
+constexpr int kMaxRanksToAll = 8;
+// Open MPI sends a message of 4 KiB between processes of a machine when its receiver has answered.
+constexpr size_t kPieceToAll = 3 << 10;
 // Bounds the memory. Smaller segments are slower between cores without a common cache, where what
 // the other core has just written takes long to read.
 constexpr size_t kSegment = 16 << 20;
-constexpr uint32_t kTags = 1 << 15;  // that any MPI has
+constexpr uint32_t kNumbers = 1 << 12;  // more are never under way at once
 
 size_t segment_of(size_t total, size_t item, size_t parts) {
   return std::min(total, std::max(kSegment / item / parts, size_t{1}));
 }
 
+bool goes_to_all(int32_t operation, size_t bytes, int size) {
+  return operation == TN_COLLECTIVE_ALL_REDUCE && size <= kMaxRanksToAll &&
+         bytes * static_cast<size_t>(size - 1) <= kMaxBytesToAll;
+}
+
+// The number of an exchange, and a hash of what must be the same on all ranks: see "messages that
+// do not fit".
+int tag_of(Communicator& group, const Exchange::Reduction& r, size_t elements) {
+  const uint32_t hash = sdk::collective_hash({r.operation, r.reduction, r.root, r.in.dtype.code,
+                                              r.in.dtype.bits, static_cast<int64_t>(elements)});
+  const uint32_t hashes = (static_cast<uint32_t>(group.max_tag) + 1) / kNumbers;
+  return static_cast<int>(hash % hashes * kNumbers + group.begun++ % kNumbers);
+}
+
 }  // namespace
 
-bool Exchange::serves(size_t bytes, int size) {
+bool Exchange::serves(int32_t operation, size_t bytes, int size) {
   if (size < 2) return false;
+  if (goes_to_all(operation, bytes, size)) return true;
   return bytes >= (size == 2 ? kMinBytesOfTwo : kMinBytesPerRank * static_cast<size_t>(size));
 }
 
@@ -33,21 +54,24 @@ Exchange::Exchange(Communicator& group, const Reduction& what)
     : group_(group),
       what_(what),
       scatters_(what.operation == TN_COLLECTIVE_REDUCE_SCATTER),
+      whole_(goes_to_all(what.operation, what.in.bytes(), group.size)),
       item_(what.in.item_bytes()),
       total_(scatters_ ? what.out.elements : what.in.elements),
       segment_(segment_of(total_, item_, scatters_ ? static_cast<size_t>(group.size) : 1)),
-      tag_(static_cast<int>(group.begun++ % kTags)) {
+      message_(whole_ ? std::max(kPieceToAll / item_, size_t{1}) : segment_),
+      tag_(tag_of(group, what, total_)) {
   const auto ranks = static_cast<size_t>(group_.size);
-  const size_t max_part = scatters_ ? segment_ : segment_ / ranks + 1;
+  const size_t max_part = scatters_ || whole_ ? segment_ : segment_ / ranks + 1;
   const bool keeps_result = what_.operation == TN_COLLECTIVE_REDUCE && group_.rank != what_.root;
   scratch_ = group_.scratch.take(bytes_of(max_part * (keeps_result ? ranks : ranks - 1)));
-  const size_t messages = 2 * (ranks - 1);
-  requests_.reserve(messages);
-  expected_.reserve(messages);
-  indices_.resize(messages);
-  statuses_.resize(messages);
+  const size_t pieces = whole_ ? total_ / message_ + 1 : 1, count = 2 * (ranks - 1) * pieces;
+  Messages& m = messages();
+  m.requests.clear();
+  m.expected.clear();
+  m.indices.resize(count);
+  m.statuses.resize(count);
   begin_segment();
-  left_ = requests_.size();
+  left_ = m.requests.size();
 }
 
 Exchange::~Exchange() { group_.scratch.give_back(std::move(scratch_)); }
@@ -55,6 +79,7 @@ Exchange::~Exchange() { group_.scratch.give_back(std::move(scratch_)); }
 Exchange::Part Exchange::part_of(int rank) const {
   const auto r = static_cast<size_t>(rank), ranks = static_cast<size_t>(group_.size);
   if (scatters_) return {r * total_ + at_, length_};
+  if (whole_) return {at_, length_};
   const size_t begin = length_ * r / ranks, end = length_ * (r + 1) / ranks;
   return {at_ + begin, end - begin};
 }
@@ -62,7 +87,7 @@ Exchange::Part Exchange::part_of(int rank) const {
 // Of a rank of the others, in their order; this rank's own is the last.
 char* Exchange::slot_of(int rank) {
   const int me = group_.rank, at = rank == me ? group_.size - 1 : rank - (rank > me);
-  return scratch_.first.get() + static_cast<size_t>(at) * bytes_of(part_of(me).elements);
+  return scratch_.memory.get() + static_cast<size_t>(at) * bytes_of(part_of(me).elements);
 }
 
 // Where this rank's part of the segment is combined.
@@ -78,23 +103,30 @@ void Exchange::check(int code, const char* what) {
 }
 
 void Exchange::receive(int from, char* to, size_t elements) {
-  if (!fault_.empty()) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int count = static_cast<int>(elements);
-  check(MPI_Irecv(to, count, what_.type, from, tag_, group_.exchanges, &request), "MPI_Irecv");
-  if (!fault_.empty()) return;
-  requests_.push_back(request);
-  expected_.emplace_back(from, count);
+  for (size_t at = 0, n = 0; at < elements && fault_.empty(); at += n) {
+    n = std::min(elements - at, message_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int count = static_cast<int>(n);
+    check(MPI_Irecv(to + bytes_of(at), count, what_.type, from, tag_, group_.exchanges, &request),
+          "MPI_Irecv");
+    if (fault_.empty()) add(request, {from, count});
+  }
 }
 
 void Exchange::send(int to, const char* from, size_t elements) {
-  if (!fault_.empty()) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int count = static_cast<int>(elements);
-  check(MPI_Isend(from, count, what_.type, to, tag_, group_.exchanges, &request), "MPI_Isend");
-  if (!fault_.empty()) return;
-  requests_.push_back(request);
-  expected_.emplace_back(to, -1);
+  for (size_t at = 0, n = 0; at < elements && fault_.empty(); at += n) {
+    n = std::min(elements - at, message_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Isend(from + bytes_of(at), static_cast<int>(n), what_.type, to, tag_,
+                    group_.exchanges, &request),
+          "MPI_Isend");
+    if (fault_.empty()) add(request, {to, -1});
+  }
+}
+
+void Exchange::add(MPI_Request request, std::pair<int, int> expected) {
+  messages().requests.push_back(request);
+  messages().expected.push_back(expected);
 }
 
 // Ranks begin with different ones, so that not all send to the same.
@@ -132,7 +164,7 @@ void Exchange::combine() {
 void Exchange::give_results() {
   phase_ = Phase::kResults;
   const int size = group_.size, me = group_.rank;
-  if (scatters_) return;
+  if (scatters_ || whole_) return;
   const bool to_all = what_.operation == TN_COLLECTIVE_ALL_REDUCE;
   for (int step = 1; step < size && (to_all || me == what_.root); ++step) {
     const int from = (me + size - step) % size;
@@ -157,16 +189,19 @@ void Exchange::look_at(const MPI_Status& status, std::pair<int, int> expected) {
 
 void Exchange::ask() {
   int completed = 0;
-  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &completed,
-                                indices_.data(), statuses_.data());
+  const int code =
+      MPI_Testsome(static_cast<int>(messages().requests.size()), messages().requests.data(),
+                   &completed, messages().indices.data(), messages().statuses.data());
   if (completed == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) {
     check(code, "MPI_Testsome");
     left_ = 0;
     return;
   }
   for (size_t i = 0; i < static_cast<size_t>(completed); ++i) {
-    if (code == MPI_ERR_IN_STATUS) check(statuses_[i].MPI_ERROR, "MPI_Testsome");
-    if (fault_.empty()) look_at(statuses_[i], expected_[static_cast<size_t>(indices_[i])]);
+    if (code == MPI_ERR_IN_STATUS) check(messages().statuses[i].MPI_ERROR, "MPI_Testsome");
+    if (fault_.empty())
+      look_at(messages().statuses[i],
+              messages().expected[static_cast<size_t>(messages().indices[i])]);
   }
   left_ -= static_cast<size_t>(completed);
   steps_ += completed > 0;
@@ -174,23 +209,25 @@ void Exchange::ask() {
 
 void Exchange::go_on() {
   const bool have_elements = phase_ == Phase::kElements;
-  requests_.clear();
-  expected_.clear();
+  messages().requests.clear();
+  messages().expected.clear();
   if (have_elements) {
     combine();
     give_results();
   }
-  if (requests_.empty()) {
+  if (messages().requests.empty()) {
     at_ += length_;
     if (at_ < total_) begin_segment();
   }
-  left_ = requests_.size();
+  left_ = messages().requests.size();
 }
 
-bool Exchange::cancel() {
+bool Exchange::cancel(bool is_given_up) {
+  if (is_given_up && fault_.empty()) fault_ = "given up";
   if (fault_.empty()) return false;
-  for (size_t i = 0; i < requests_.size(); ++i) {
-    if (expected_[i].second >= 0 && requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);
+  for (size_t i = 0; i < messages().requests.size(); ++i) {
+    if (messages().expected[i].second >= 0 && messages().requests[i] != MPI_REQUEST_NULL)
+      MPI_Cancel(&messages().requests[i]);
   }
   return true;
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "plugin_mpi/communicator.h"
 #include "tenon/sdk/collective.h"
@@ -21,7 +20,8 @@ namespace tenon::mpi_engine {
 
 // all_reduce, reduce or reduce_scatter in segments. A segment goes in two phases, each of which is
 // one message between any two ranks: elements to the rank that combines them, results back. They
-// are combined in the order of ranks, so that bits do not depend on how elements are divided.
+// are combined in the order of ranks, so that bits do not depend on how elements are divided. A few
+// elements go to all ranks, each of which combines them: one phase.
 class Exchange {
  public:
   struct Reduction {
@@ -32,7 +32,7 @@ class Exchange {
     MPI_Op op;
   };
   // Whether it is faster than MPI's own for so many bytes of a rank's elements.
-  static bool serves(size_t bytes, int size);
+  static bool serves(int32_t operation, size_t bytes, int size);
   // Begins it. Ranks begin theirs in the same order, one thread at a time.
   Exchange(Communicator& group, const Reduction& what);
   ~Exchange();
@@ -40,9 +40,9 @@ class Exchange {
 
   // Asks MPI and goes on. True: it is done or has failed, and MPI uses the buffers no more.
   bool advance();
-  // Takes the receives of one that has failed back; what was sent ends with its receiver. False: it
-  // has not failed, and goes on.
-  bool cancel();
+  // Takes the receives of one that has failed or is given up back; what was sent ends with its
+  // receiver. False: it goes on.
+  bool cancel(bool is_given_up);
   const std::string& fault() const { return fault_; }  // also before advance() is true
   uint64_t steps() const { return steps_; }            // grows when something has happened
 
@@ -61,6 +61,8 @@ class Exchange {
   void give_results();
   void receive(int from, char* to, size_t elements);
   void send(int to, const char* from, size_t elements);
+  void add(MPI_Request request, std::pair<int, int> expected);
+  Messages& messages() { return scratch_.messages; }
   void check(int code, const char* what);
   void look_at(const MPI_Status& status, std::pair<int, int> expected);
   void ask();    // which messages have ended
@@ -68,17 +70,14 @@ class Exchange {
 
   Communicator& group_;
   const Reduction what_;
-  const bool scatters_;
-  const size_t item_, total_, segment_;  // bytes; elements, of each rank's part in reduce_scatter
+  const bool scatters_, whole_;   // whole: elements go to all ranks
+  const size_t item_;             // bytes
+  const size_t total_, segment_;  // elements, of each rank's part in reduce_scatter
+  const size_t message_;          // elements at most
   const int tag_;
   Scratch::Block scratch_;
   Phase phase_ = Phase::kElements;
   size_t at_ = 0, length_ = 0;  // the segment under way
-  // Of the messages under way: requests, and what a receive expects (-1: a send).
-  std::vector<MPI_Request> requests_;
-  std::vector<std::pair<int, int>> expected_;  // rank, elements
-  std::vector<int> indices_;
-  std::vector<MPI_Status> statuses_;
   size_t left_ = 0;
   uint64_t steps_ = 0;
   std::string fault_;

@@ -46,6 +46,14 @@ int tag_of(tn_str name) {
   return static_cast<int>(std::hash<std::string_view>()({name.ptr, name.len}) & 0x7fff);
 }
 
+// MPI has at least 2^15 - 1.
+int max_tag() {
+  void* most = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+  return found ? *static_cast<int*>(most) : (1 << 15) - 1;
+}
+
 // Two of the same ranks.
 using Communicators = std::pair<MPI_Comm, MPI_Comm>;
 
@@ -95,6 +103,7 @@ Group::Group(const tn_group_options& o) {
                              std::to_string(o.timeout_ms) + " ms");
   }
   std::tie(group_->comm, group_->exchanges) = made.get();
+  group_->max_tag = max_tag();
 }
 
 // After an abort MPI_Comm_free might wait for those that are left behind.

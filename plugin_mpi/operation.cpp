@@ -24,13 +24,10 @@ constexpr const char* kNames[] = {"MPI_Iallreduce",
                                   "MPI_Isend",
                                   "MPI_Irecv"};
 
-int tag_of(uint32_t tag) {
-  void* most = nullptr;
-  int found = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
-  if (found && tag > static_cast<uint32_t>(*static_cast<int*>(most)))
-    throw std::runtime_error("MPI has tags up to " + std::to_string(*static_cast<int*>(most)) +
-                             ", not " + std::to_string(tag));
+int tag_of(uint32_t tag, const Communicator& group) {
+  if (tag > static_cast<uint32_t>(group.max_tag))
+    throw std::runtime_error("MPI has tags up to " + std::to_string(group.max_tag) + ", not " +
+                             std::to_string(tag));
   return static_cast<int>(tag);
 }
 
@@ -71,11 +68,13 @@ int Operation::begin(const tn_collective_call& call) {
     case TN_COLLECTIVE_BARRIER:
       return MPI_Ibarrier(comm, &request_);
     case TN_COLLECTIVE_SEND:
-      return MPI_Isend(in_.data, in, type, call.root, tag_of(call.tag), comm, &request_);
-    case TN_COLLECTIVE_RECV: {
-      const int from = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
-      return MPI_Irecv(out_.data, out, type, from, tag_of(call.tag), comm, &request_);
-    }
+      return MPI_Isend(in_.data, in, type, call.root, tag_of(call.tag, *group_), comm, &request_);
+    case TN_COLLECTIVE_RECV:
+      receive_.emplace();
+      receive_->source = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
+      receive_->tag = tag_of(call.tag, *group_);
+      group_->receives.add(*receive_);
+      return MPI_SUCCESS;
   }
   return MPI_ERR_OTHER;
 }
@@ -85,9 +84,9 @@ int Operation::begin_reduction(const tn_collective_call& call) {
   const bool root = call.root == group_->rank;
   const MPI_Datatype type = datatype_of(in_.dtype);
   const MPI_Op op = reduction_of(in_.dtype, reduction_);
-  if (Exchange::serves(in_.bytes(), group_->size)) {
-    exchange_ = std::make_unique<Exchange>(
-        *group_, Exchange::Reduction{operation_, reduction_, call.root, in_, out_, type, op});
+  if (Exchange::serves(operation_, in_.bytes(), group_->size)) {
+    exchange_.emplace(*group_,
+                      Exchange::Reduction{operation_, reduction_, call.root, in_, out_, type, op});
     return MPI_SUCCESS;
   }
   const int in = to_int(in_.elements), out = to_int(out_.elements);
@@ -119,19 +118,7 @@ int Operation::begin_all_to_all(const tn_collective_call& call) {
                         group_->comm, &request_);
 }
 
-void Operation::finish(int code, const MPI_Status& status) {
-  if (operation_ == TN_COLLECTIVE_RECV) {
-    int came = 0;
-    MPI_Get_count(&status, datatype_of(out_.dtype), &came);
-    source = status.MPI_SOURCE;
-    int kind = MPI_SUCCESS;
-    if (code != MPI_SUCCESS) MPI_Error_class(code, &kind);
-    const size_t bytes = came < 0 ? 0 : static_cast<size_t>(came) * out_.item_bytes();
-    if (kind == MPI_ERR_TRUNCATE || (code == MPI_SUCCESS && bytes != out_.bytes()))
-      fault = "rank " + std::to_string(source) + " sent " +
-              (bytes > out_.bytes() || code == MPI_SUCCESS ? size_text(bytes) : "more") +
-              "; expected " + size_text(out_.bytes()) + " on rank " + std::to_string(group_->rank);
-  }
+void Operation::finish(int code) {
   if (code != MPI_SUCCESS && fault.empty()) fault = text_of(code, kNames[operation_]);
   if (fault.empty() && sdk::is_reduction(operation_) && reduction_ == TN_COLLECTIVE_AVG &&
       out_.elements)
@@ -155,16 +142,43 @@ void Operation::set_done() {
   done_ = true;
 }
 
+// Under lock_. True: MPI is done with the buffers, as it has failed.
+bool Operation::ask_receive() {
+  bool has_come = false;
+  int code = group_->receives.ask(group_->comm, *receive_, has_come);
+  if (code == MPI_SUCCESS && !has_come) return false;
+  if (code == MPI_SUCCESS) code = take(*receive_);
+  receive_.reset();
+  if (code != MPI_SUCCESS && !done_) finish(code);
+  return code != MPI_SUCCESS;
+}
+
+// A message of another length goes to memory of its own.
+int Operation::take(Receive& from) {
+  MPI_Count bytes = 0;
+  MPI_Get_elements_x(&from.status, MPI_BYTE, &bytes);
+  const auto came = static_cast<size_t>(bytes);
+  source = from.status.MPI_SOURCE;
+  if (came == out_.bytes() && !done_)
+    return MPI_Imrecv(out_.data, to_int(out_.elements), datatype_of(out_.dtype), &from.message,
+                      &request_);
+  if (fault.empty())
+    fault = "rank " + std::to_string(source) + " sent " + size_text(came) + "; expected " +
+            size_text(out_.bytes()) + " on rank " + std::to_string(group_->rank);
+  other_.resize(came);
+  return MPI_Imrecv(other_.data(), to_int(came), MPI_BYTE, &from.message, &request_);
+}
+
 // Under lock_. True: MPI is done with the buffers.
 bool Operation::ask() {
   if (exchange_) return ask_exchange();
+  if (receive_ && (ask_receive() || receive_)) return !receive_;
   if (request_ == MPI_REQUEST_NULL) return true;
   int done = 0;
-  MPI_Status status{};
-  const int code = MPI_Test(&request_, &done, &status);
+  const int code = MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
   if (code == MPI_SUCCESS && !done) return false;
   request_ = MPI_REQUEST_NULL;
-  if (!done_) finish(code, status);
+  if (!done_) finish(code);
   return true;
 }
 
@@ -208,11 +222,15 @@ bool Operation::wait(int64_t ms) {
 }
 
 bool Operation::end() {
-  bool cancels = operation_ == TN_COLLECTIVE_RECV;
+  bool cancels = false;
   {
     std::lock_guard held(lock_);
-    if (cancels && request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
-    if (exchange_ && exchange_->cancel()) cancels = true;
+    if (exchange_) cancels = exchange_->cancel(!fault.empty() || group_->aborted);
+    if (receive_) {
+      group_->receives.remove(*receive_);
+      cancels = receive_->has_come;
+      if (!receive_->has_come) receive_.reset();
+    }
   }
   for (int i = 0; i < 100; ++i) {
     if (move_on()) return true;

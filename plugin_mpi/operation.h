@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,12 @@ class Operation final : public sdk::CollectiveWork,
   int begin(const tn_collective_call& call);
   int begin_all_to_all(const tn_collective_call& call);
   int begin_reduction(const tn_collective_call& call);
-  void finish(int code, const MPI_Status& status);
+  void finish(int code);
   void set_done();
   bool ask();
   bool ask_exchange();
+  bool ask_receive();
+  int take(Receive& from);
 
   const std::shared_ptr<Communicator> group_;
   const Buffer in_, out_;
@@ -51,7 +54,9 @@ class Operation final : public sdk::CollectiveWork,
   std::vector<int> counts_;  // of all_to_all: sizes and places, read until it ends
   std::mutex lock_;
   MPI_Request request_ = MPI_REQUEST_NULL;  // under lock_
-  std::unique_ptr<Exchange> exchange_;      // instead of a request; under lock_
+  std::optional<Exchange> exchange_;        // instead of a request; under lock_
+  std::optional<Receive> receive_;          // until its message has come; under lock_
+  std::vector<char> other_;                 // of a message of another length
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> done_{false};
   std::atomic<int> waiting_{0};

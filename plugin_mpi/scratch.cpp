@@ -18,14 +18,14 @@ Scratch::Block Scratch::take(size_t bytes) {
   {
     std::lock_guard held(lock_);
     const auto fits =
-        std::find_if(free_.begin(), free_.end(), [&](const Block& b) { return b.second >= bytes; });
+        std::find_if(free_.begin(), free_.end(), [&](const Block& b) { return b.bytes >= bytes; });
     if (fits != free_.end()) {
       Block out = std::move(*fits);
       free_.erase(fits);
       return out;
     }
   }
-  return {Memory(static_cast<char*>(::operator new(bytes, kAlignment))), bytes};
+  return {Memory(static_cast<char*>(::operator new(bytes, kAlignment))), bytes, {}};
 }
 
 void Scratch::give_back(Block block) {
@@ -33,7 +33,7 @@ void Scratch::give_back(Block block) {
   free_.push_back(std::move(block));
   if (free_.size() <= kKept) return;
   free_.erase(std::min_element(free_.begin(), free_.end(),
-                               [](const Block& a, const Block& b) { return a.second < b.second; }));
+                               [](const Block& a, const Block& b) { return a.bytes < b.bytes; }));
 }
 
 }  // namespace tenon::mpi_engine

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mpi.h>
+
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -10,6 +12,14 @@
 
 namespace tenon::mpi_engine {
 
+// Of the messages under way.
+struct Messages {
+  std::vector<MPI_Request> requests;
+  std::vector<std::pair<int, int>> expected;  // rank, elements of a receive; -1: a send
+  std::vector<int> indices;                   // of those that have ended, with
+  std::vector<MPI_Status> statuses;
+};
+
 // Memory that is kept from one operation to the next.
 class Scratch {
  public:
@@ -17,7 +27,11 @@ class Scratch {
     void operator()(char* p) const;
   };
   using Memory = std::unique_ptr<char, Free>;
-  using Block = std::pair<Memory, size_t>;
+  struct Block {
+    Memory memory;
+    size_t bytes = 0;
+    Messages messages;
+  };
   Scratch() { free_.reserve(kKept + 1); }
   Block take(size_t bytes);     // as many or more, not initialized
   void give_back(Block block);  // the largest are kept

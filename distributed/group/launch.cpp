@@ -13,10 +13,7 @@
 namespace tenon::distributed {
 namespace {
 
-std::string kind_of(Device device) {
-  const std::string text = device.str();
-  return text.substr(0, text.find(':'));
-}
+std::string kind_of(Device device) { return Device(device.type()).str(); }
 
 }  // namespace
 
@@ -70,6 +67,9 @@ class EngineWork : public Work {
     wait(kNoTimeout);
     return request_->results;
   }
+  // Before start: the group keeps it until it is done.
+  void set_pending() { is_pending_ = true; }
+  void finish_now() { poll(INT64_MAX); }
   // Waits where a stream does; the engine's timeout ends that.
   bool is_done_after_streams() {
     std::unique_lock held(settling_);
@@ -194,7 +194,7 @@ class EngineWork : public Work {
 
   void settle(std::exception_ptr error) {
     const auto keep = shared_from_this();
-    {
+    if (is_pending_) {
       std::lock_guard held(group_->lock);
       group_->pending.remove_if([&](auto& p) { return p.get() == this; });
     }
@@ -206,6 +206,7 @@ class EngineWork : public Work {
   std::unique_ptr<Request> request_;  // released where the engine does not let go of its buffers
   const uint64_t number_;
   const bool is_collective_ = Fingerprint::is_collective(request_->operation);
+  bool is_pending_ = false;
   std::atomic<bool> interrupted_{false};  // a wait for a send or a receive
   tn_work* work_ = nullptr;
   // Of an engine for a device's memory.
@@ -303,12 +304,13 @@ void ProcessGroup::Impl::drain() {
 
 Tensor ProcessGroup::Impl::packed(int32_t operation, const Tensor& t) {
   const Device device = device_for(operation, ReduceOp::SUM, t.scalar_type(), t.device());
+  if (t.is_contiguous() && t.device() == device) return t;
   return t.detach().to(device).contiguous();
 }
 
 Tensor ProcessGroup::Impl::room(int32_t operation, const Tensor& t) {
   const Device device = device_for(operation, ReduceOp::SUM, t.scalar_type(), t.device());
-  if (t.is_contiguous() && t.device() == device) return t.detach();
+  if (t.is_contiguous() && t.device() == device) return t;
   return empty(t.sizes(), TensorOptions().dtype(t.scalar_type()).device(device));
 }
 
@@ -347,15 +349,18 @@ WorkPtr ProcessGroup::Impl::launch(Request r, std::chrono::milliseconds group_ti
     if (debug) compare_fingerprints(r, count, timeout);
   }
   r.device = r.out.defined() ? r.out.device() : r.in.defined() ? r.in.device() : device;
+  const bool ends_here = !r.async && r.device.is_cpu();
   std::vector<std::shared_ptr<EngineWork>> earlier;
   auto work = std::make_shared<EngineWork>(shared_from_this(), std::move(r), count);
+  if (!ends_here) work->set_pending();
   {
     std::lock_guard held(lock);
     earlier.assign(pending.begin(), pending.end());
-    pending.push_back(work);
+    if (!ends_here) pending.push_back(work);
   }
   for (auto& p : earlier) p->isCompleted();
   work->start(timeout);
+  if (ends_here) work->finish_now();
   return work;
 }
 

@@ -64,7 +64,7 @@ bool is_half(ScalarType t) { return t == kHalf || t == kBFloat16; }
 
 // Copies back where the buffer is not the caller's tensor.
 std::function<void()> copy_back(const Tensor& to, const Tensor& from) {
-  if (to.storage().is_alias_of(from.storage())) return [to] {};
+  if (to.is_same(from)) return {};
   return [to, from] { to.detach().copy_(from); };
 }
 
@@ -91,6 +91,20 @@ Reduction plan(ProcessGroup::Impl& g, int32_t operation, ReduceOp op, const Tens
   }
   throw NotImplementedError(core::join(name_of(operation), ": ", text(op), " of ",
                                        core::dtype_info(dtype).name, " is not served"));
+}
+
+// The elements in rows: t itself where it has them so.
+Tensor buffer_of(const Tensor& t, const Reduction& how) {
+  if (t.device() == how.device && t.scalar_type() == how.dtype && t.is_contiguous()) return t;
+  return t.detach().to(how.device).to(how.dtype).contiguous();
+}
+
+std::function<void()> finish_of(const Tensor& t, const Tensor& out, const Reduction& how, int n) {
+  if (!how.divides) return copy_back(t, out);
+  return [t, out, n] {
+    out.div_(n);
+    if (!t.is_same(out)) t.detach().copy_(out);
+  };
 }
 
 }  // namespace
@@ -141,12 +155,8 @@ WorkPtr ProcessGroup::allreduce(std::vector<Tensor>& tensors, const AllreduceOpt
   Request r{TN_COLLECTIVE_ALL_REDUCE, o.reduceOp, 0, 0, o.timeout, o.asyncOp};
   const Reduction how = plan(*impl_, r.operation, o.reduceOp, t);
   r.op = how.op;
-  r.out = t.detach().to(how.device).to(how.dtype).contiguous();
-  r.in = r.out;
-  r.finish = [t, out = r.out, how, n = size_] {
-    if (how.divides) out.div_(n);
-    if (!t.storage().is_alias_of(out.storage())) t.detach().copy_(out);
-  };
+  r.in = r.out = buffer_of(t, how);
+  r.finish = finish_of(t, r.out, how, size_);
   r.results = {t};
   return impl_->launch(std::move(r), options_.timeout);
 }
@@ -176,13 +186,10 @@ WorkPtr ProcessGroup::reduce(std::vector<Tensor>& tensors, const ReduceOptions& 
   Request r{TN_COLLECTIVE_REDUCE, o.reduceOp, o.rootRank, 0, o.timeout, o.asyncOp};
   const Reduction how = plan(*impl_, r.operation, o.reduceOp, t);
   r.op = how.op;
-  r.in = t.detach().to(how.device).to(how.dtype).contiguous();
+  r.in = buffer_of(t, how);
   if (o.rootRank == rank_) {
     r.out = r.in;
-    r.finish = [t, out = r.out, how, n = size_] {
-      if (how.divides) out.div_(n);
-      if (!t.storage().is_alias_of(out.storage())) t.detach().copy_(out);
-    };
+    r.finish = finish_of(t, r.out, how, size_);
   }
   r.results = {t};
   return impl_->launch(std::move(r), options_.timeout);

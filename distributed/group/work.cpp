@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/distributed/work.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace tenon::distributed {
 
 struct Work::State {
   std::mutex lock;  // fork: works are of no use to a child
-  bool done = false;
-  std::exception_ptr error;
+  std::atomic<bool> done{false};
+  std::exception_ptr error;  // not written once it is done
   std::vector<std::function<void()>> callbacks;
 };
 
@@ -22,24 +23,19 @@ void Work::finish(std::exception_ptr error) {
   {
     std::lock_guard held(state_->lock);
     if (state_->done) return;
-    state_->done = true;
     state_->error = std::move(error);
+    state_->done = true;
     callbacks.swap(state_->callbacks);
   }
   for (auto& f : callbacks) f();
 }
 
-bool Work::finished() {
-  std::lock_guard held(state_->lock);
-  return state_->done;
-}
+bool Work::finished() { return state_->done; }
 
 bool Work::isSuccess() { return isCompleted() && !exception(); }
 
 std::exception_ptr Work::exception() {
-  if (!isCompleted()) return nullptr;
-  std::lock_guard held(state_->lock);
-  return state_->error;
+  return isCompleted() ? state_->error : nullptr;
 }
 
 void Work::add_callback(std::function<void()> f) {

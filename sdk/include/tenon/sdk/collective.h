@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -67,6 +68,16 @@ class CollectiveWork {
 // CLOCK_MONOTONIC, in nanoseconds.
 inline int64_t collective_clock() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// For tags of messages, so that ranks that do not have the same operation do not mix them up.
+inline uint32_t collective_hash(std::initializer_list<int64_t> words) {
+  uint64_t h = 0x9e3779b97f4a7c15;
+  for (int64_t w : words) {
+    h = (h ^ static_cast<uint64_t>(w)) * 0xbf58476d1ce4e5b9;
+    h ^= h >> 29;
+  }
+  return static_cast<uint32_t>(h >> 32);
 }
 
 template <class G>
