@@ -6,23 +6,27 @@
 #include <stdexcept>
 #include <thread>
 
+#include "plugin_mpi/exchange.h"
+#include "plugin_mpi/moves.h"
 #include "plugin_mpi/process.h"
 #include "tenon/sdk/collective_reduce.h"
 
 namespace tenon::mpi_engine {
 namespace {
 
-constexpr const char* kNames[] = {"MPI_Iallreduce",
-                                  "MPI_Ireduce",
-                                  "MPI_Ibcast",
-                                  "MPI_Iallgather",
-                                  "MPI_Igather",
-                                  "MPI_Iscatter",
-                                  "MPI_Ireduce_scatter_block",
-                                  "MPI_Ialltoallv",
-                                  "MPI_Ibarrier",
-                                  "MPI_Isend",
-                                  "MPI_Irecv"};
+// What MPI itself is asked for.
+const char* name_of(int32_t operation) {
+  switch (operation) {
+    case TN_COLLECTIVE_ALL_REDUCE:
+      return "MPI_Iallreduce";
+    case TN_COLLECTIVE_REDUCE:
+      return "MPI_Ireduce";
+    case TN_COLLECTIVE_REDUCE_SCATTER:
+      return "MPI_Ireduce_scatter_block";
+    default:
+      return operation == TN_COLLECTIVE_SEND ? "MPI_Isend" : "MPI_Imrecv";
+  }
+}
 
 int tag_of(uint32_t tag, const Communicator& group) {
   if (tag > static_cast<uint32_t>(group.max_tag))
@@ -43,40 +47,24 @@ Operation::Operation(std::shared_ptr<Communicator> group, const tn_collective_ca
       reduction_(call.reduction),
       timeout_ms_(std::max<int64_t>(call.timeout_ms, 1)) {
   begin_ns = sdk::collective_clock();
-  check(begin(call), kNames[operation_]);
+  check(begin(call), name_of(operation_));
 }
 
 int Operation::begin(const tn_collective_call& call) {
-  const MPI_Comm comm = group_->comm;
-  const bool root = call.root == group_->rank;
   const MPI_Datatype type = datatype_of(call.in ? in_.dtype : out_.dtype);
   if (sdk::is_reduction(operation_)) return begin_reduction(call);
-  const int in = to_int(in_.elements), out = to_int(out_.elements);
-  switch (operation_) {
-    case TN_COLLECTIVE_BROADCAST:
-      return MPI_Ibcast(out_.data, out, type, call.root, comm, &request_);
-    case TN_COLLECTIVE_ALL_GATHER:
-      return MPI_Iallgather(in_.data, in, type, out_.data, in, type, comm, &request_);
-    case TN_COLLECTIVE_GATHER:
-      return MPI_Igather(in_.data, in, type, root ? out_.data : nullptr, in, type, call.root, comm,
-                         &request_);
-    case TN_COLLECTIVE_SCATTER:
-      return MPI_Iscatter(root ? in_.data : nullptr, out, type, out_.data, out, type, call.root,
-                          comm, &request_);
-    case TN_COLLECTIVE_ALL_TO_ALL:
-      return begin_all_to_all(call);
-    case TN_COLLECTIVE_BARRIER:
-      return MPI_Ibarrier(comm, &request_);
-    case TN_COLLECTIVE_SEND:
-      return MPI_Isend(in_.data, in, type, call.root, tag_of(call.tag, *group_), comm, &request_);
-    case TN_COLLECTIVE_RECV:
-      receive_.emplace();
-      receive_->source = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
-      receive_->tag = tag_of(call.tag, *group_);
-      group_->receives.add(*receive_);
-      return MPI_SUCCESS;
+  if (!sdk::is_to_one(operation_)) {
+    messages_ = std::make_unique<Moves>(*group_, call, type);
+    return MPI_SUCCESS;
   }
-  return MPI_ERR_OTHER;
+  const int tag = tag_of(call.tag, *group_);
+  if (operation_ == TN_COLLECTIVE_SEND)
+    return MPI_Isend(in_.data, to_int(in_.elements), type, call.root, tag, group_->comm, &request_);
+  receive_.emplace();
+  receive_->source = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
+  receive_->tag = tag;
+  group_->receives.add(*receive_);
+  return MPI_SUCCESS;
 }
 
 int Operation::begin_reduction(const tn_collective_call& call) {
@@ -84,9 +72,9 @@ int Operation::begin_reduction(const tn_collective_call& call) {
   const bool root = call.root == group_->rank;
   const MPI_Datatype type = datatype_of(in_.dtype);
   const MPI_Op op = reduction_of(in_.dtype, reduction_);
-  if (Exchange::serves(operation_, in_.bytes(), group_->size)) {
-    exchange_.emplace(*group_,
-                      Exchange::Reduction{operation_, reduction_, call.root, in_, out_, type, op});
+  if (Exchange::serves(in_.bytes(), group_->size)) {
+    messages_ = std::make_unique<Exchange>(
+        *group_, Exchange::Reduction{operation_, reduction_, call.root, in_, out_, type, op});
     return MPI_SUCCESS;
   }
   const int in = to_int(in_.elements), out = to_int(out_.elements);
@@ -99,38 +87,19 @@ int Operation::begin_reduction(const tn_collective_call& call) {
                      comm, &request_);
 }
 
-int Operation::begin_all_to_all(const tn_collective_call& call) {
-  const auto size = static_cast<size_t>(group_->size);
-  counts_.resize(4 * size);
-  const auto fill = [&](const int64_t* counts, size_t at) {
-    size_t place = 0;
-    for (size_t r = 0; r < size; ++r) {
-      counts_[at + r] = to_int(static_cast<size_t>(counts[r]));
-      counts_[at + size + r] = to_int(place);
-      place += static_cast<size_t>(counts[r]);
-    }
-  };
-  fill(call.in_counts, 0);
-  fill(call.out_counts, 2 * size);
-  const int* c = counts_.data();
-  const MPI_Datatype type = datatype_of(in_.dtype);
-  return MPI_Ialltoallv(in_.data, c, c + size, type, out_.data, c + 2 * size, c + 3 * size, type,
-                        group_->comm, &request_);
-}
-
 void Operation::finish(int code) {
-  if (code != MPI_SUCCESS && fault.empty()) fault = text_of(code, kNames[operation_]);
+  if (code != MPI_SUCCESS && fault.empty()) fault = text_of(code, name_of(operation_));
   if (fault.empty() && sdk::is_reduction(operation_) && reduction_ == TN_COLLECTIVE_AVG &&
       out_.elements)
     sdk::divide_of(out_.dtype)(out_.data, out_.elements, group_->size);
 }
 
 // It goes on also where its timeout has passed, as a request of MPI does: others may wait for it.
-bool Operation::ask_exchange() {
-  const bool is_free = exchange_->advance();
-  steps_ = exchange_->steps();
-  if (!done_ && !exchange_->fault().empty()) {
-    fault = exchange_->fault();
+bool Operation::ask_messages() {
+  const bool is_free = messages_->advance();
+  steps_ = messages_->steps();
+  if (!done_ && !messages_->fault().empty()) {
+    fault = messages_->fault();
     set_done();
   }
   return is_free;
@@ -171,7 +140,7 @@ int Operation::take(Receive& from) {
 
 // Under lock_. True: MPI is done with the buffers.
 bool Operation::ask() {
-  if (exchange_) return ask_exchange();
+  if (messages_) return ask_messages();
   if (receive_ && (ask_receive() || receive_)) return !receive_;
   if (request_ == MPI_REQUEST_NULL) return true;
   int done = 0;
@@ -225,7 +194,7 @@ bool Operation::end() {
   bool cancels = false;
   {
     std::lock_guard held(lock_);
-    if (exchange_) cancels = exchange_->cancel(!fault.empty() || group_->aborted);
+    if (messages_) cancels = messages_->cancel(!fault.empty() || group_->aborted);
     if (receive_) {
       group_->receives.remove(*receive_);
       cancels = receive_->has_come;

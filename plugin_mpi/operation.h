@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "plugin_mpi/communicator.h"
-#include "plugin_mpi/exchange.h"
+#include "plugin_mpi/messages.h"
 #include "plugin_mpi/progress.h"
 #include "tenon/sdk/collective.h"
 
 namespace tenon::mpi_engine {
 
-// A request of MPI, or the messages of an Exchange. Whoever asks moves it on.
+// A request of MPI, or messages. Whoever asks moves it on.
 class Operation final : public sdk::CollectiveWork,
                         public Moved,
                         public std::enable_shared_from_this<Operation> {
@@ -38,12 +38,11 @@ class Operation final : public sdk::CollectiveWork,
  private:
   using Buffer = sdk::CollectiveBuffer;
   int begin(const tn_collective_call& call);
-  int begin_all_to_all(const tn_collective_call& call);
   int begin_reduction(const tn_collective_call& call);
   void finish(int code);
   void set_done();
   bool ask();
-  bool ask_exchange();
+  bool ask_messages();
   bool ask_receive();
   int take(Receive& from);
 
@@ -51,10 +50,9 @@ class Operation final : public sdk::CollectiveWork,
   const Buffer in_, out_;
   const int32_t operation_, reduction_;
   const int64_t timeout_ms_;
-  std::vector<int> counts_;  // of all_to_all: sizes and places, read until it ends
   std::mutex lock_;
   MPI_Request request_ = MPI_REQUEST_NULL;  // under lock_
-  std::optional<Exchange> exchange_;        // instead of a request; under lock_
+  std::unique_ptr<Messages> messages_;      // instead of a request; under lock_
   std::optional<Receive> receive_;          // until its message has come; under lock_
   std::vector<char> other_;                 // of a message of another length
   std::atomic<uint64_t> steps_{0};

@@ -12,14 +12,6 @@
 
 namespace tenon::mpi_engine {
 
-// Of the messages under way.
-struct Messages {
-  std::vector<MPI_Request> requests;
-  std::vector<std::pair<int, int>> expected;  // rank, elements of a receive; -1: a send
-  std::vector<int> indices;                   // of those that have ended, with
-  std::vector<MPI_Status> statuses;
-};
-
 // Memory that is kept from one operation to the next.
 class Scratch {
  public:
@@ -27,10 +19,21 @@ class Scratch {
     void operator()(char* p) const;
   };
   using Memory = std::unique_ptr<char, Free>;
+  // Of the messages under way.
+  struct Lists {
+    std::vector<MPI_Request> requests;
+    std::vector<std::pair<int, int>> expected;  // rank, elements of a receive; -1: a send
+    std::vector<int> indices;                   // of those that have ended, with
+    std::vector<MPI_Status> statuses;
+    void clear() {
+      requests.clear();
+      expected.clear();
+    }
+  };
   struct Block {
     Memory memory;
     size_t bytes = 0;
-    Messages messages;
+    Lists lists;
   };
   Scratch() { free_.reserve(kKept + 1); }
   Block take(size_t bytes);     // as many or more, not initialized

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kAnswer = std::chrono::seconds(1);
 const char kCause[] = "cause";
+const char kOther[] = "other";      // the first number under which ranks had other operations
 constexpr uint64_t kLookAfter = 5;  // periods that a collective waits
 std::string key_of(int rank) { return core::join("alive/", rank); }
 
@@ -33,7 +34,7 @@ Liveness::Liveness(const std::shared_ptr<Store>& store, int rank, int size,
       period_(std::max(period, std::chrono::milliseconds(10))) {
   store_->setTimeout(kAnswer);
   beats_->setTimeout(kAnswer);
-  beats_->set(key_of(rank_), core::join("0 0 ", now_.operation.key(), " ", now_.operation.text()));
+  beats_->set(key_of(rank_), "0\n" + recent_text());
   const core::BlockSignals blocked;
   thread_ = std::thread([this] { run(); });
 }
@@ -54,12 +55,30 @@ void Liveness::watch(std::function<void()> abort) {
 
 void Liveness::begin(Fingerprint operation, uint64_t number) {
   std::lock_guard held(lock_);
-  now_ = {std::move(operation), number, true};
+  now_ = {number, true};
+  recent_[number % kRecent] = std::move(operation);
 }
 
 void Liveness::end(uint64_t number) {
   std::lock_guard held(lock_);
   if (now_.number == number) now_.waits = false;
+}
+
+// "NUMBER KEY TEXT\n", the last one first. Under lock_.
+std::string Liveness::recent_text() const {
+  std::string out;
+  for (uint64_t i = 0; i < kRecent && i <= now_.number; ++i) {
+    const uint64_t number = now_.number - i;
+    const Fingerprint& f = recent_[number % kRecent];
+    out += core::join(number, " ", f.key(), " ", f.text(), "\n");
+  }
+  return out;
+}
+
+const Liveness::Came* Liveness::Sign::find(uint64_t number) const {
+  const auto at =
+      std::find_if(recent.begin(), recent.end(), [&](const Came& c) { return c.number == number; });
+  return at == recent.end() ? nullptr : &*at;
 }
 
 void Liveness::run() {
@@ -68,16 +87,18 @@ void Liveness::run() {
   for (uint64_t beat = 1;; ++beat) {
     bool last = false;
     Waiting now;
+    Fingerprint operation;
+    std::string recent;
     {
       std::unique_lock held(lock_);
       last = changed_.wait_for(held, period_, [&] { return stop_; });
       now = now_;
+      operation = recent_[now.number % kRecent];
+      recent = recent_text();
     }
     if (last && !answers) return;
     try {
-      beats_->set(key_of(rank_),
-                  core::join(last ? std::string("left") : std::to_string(beat), " ", now.number,
-                             " ", now.operation.key(), " ", now.operation.text()));
+      beats_->set(key_of(rank_), (last ? "left" : std::to_string(beat)) + "\n" + recent);
       answers = true;
     } catch (const Error&) {  // diagnose says that the store does not answer
       answers = false;
@@ -89,16 +110,16 @@ void Liveness::run() {
       next = kLookAfter;
     } else if (++waited == next) {
       next *= 2;  // many ranks that wait for a slow one ask the store less and less
-      look_for_cause(now);
+      look_for_cause(now.number, operation);
     }
   }
 }
 
 // Of ranks that are gone others know first, whose connections break.
-void Liveness::look_for_cause(const Waiting& now) {
+void Liveness::look_for_cause(uint64_t number, const Fingerprint& operation) {
   try {
-    if (find_other(*beats_, listen(*beats_), now.number, now.operation).ranks.empty() &&
-        !beats_->check({kCause}))
+    if (find_other(*beats_, listen(*beats_), number, operation).ranks.empty() &&
+        find_earlier_other(*beats_, number).ranks.empty() && !beats_->check({kCause}))
       return;
     std::unique_lock held(lock_);
     const auto abort = abort_;
@@ -114,8 +135,9 @@ std::vector<Liveness::Sign> Liveness::listen(Store& store) const {
     Sign& sign = out[static_cast<std::size_t>(r)];
     if (!store.check({key_of(r)})) continue;
     std::istringstream in(store.get_to_str(key_of(r)));
-    in >> sign.beat >> sign.number >> sign.key >> std::ws;
-    std::getline(in, sign.operation);
+    in >> sign.beat;
+    for (Came c; in >> c.number >> c.key >> std::ws && std::getline(in, c.operation);)
+      sign.recent.push_back(c);
   }
   return out;
 }
@@ -169,42 +191,60 @@ Liveness::Verdict Liveness::find_behind(const std::vector<Sign>& last, uint64_t 
   Verdict v;
   for (int r = 0; r < size_; ++r) {
     const Sign& sign = last[static_cast<std::size_t>(r)];
-    if (r == rank_ || sign.number >= number) continue;
+    if (r == rank_ || sign.number() >= number) continue;
     v.ranks.push_back(r);
     v.text += core::join(v.text.empty() ? "" : "; ", "rank ", r,
-                         " is alive and has not come to it: its last operation is ", sign.operation,
-                         ", number ", sign.number);
+                         " is alive and has not come to it: its last operation is ",
+                         sign.recent.empty() ? "unknown" : sign.recent[0].operation, ", number ",
+                         sign.number());
   }
   return v;
 }
 
 // What is found is kept in the store as "RANK RANK ...\nTEXT", as ranks that end on the error are
 // soon gone.
-Liveness::Verdict Liveness::find_other(Store& store, const std::vector<Sign>& last, uint64_t number,
-                                       const Fingerprint& operation) const {
-  std::vector<std::string> keys, texts;
-  for (int r = 0; r < size_; ++r) {
-    const Sign& sign = last[static_cast<std::size_t>(r)];
-    const bool known = sign.number == number;
-    keys.push_back(r == rank_ ? operation.key() : known ? sign.key : "");
-    texts.push_back(r == rank_ ? operation.text() : sign.operation);
-  }
-  const std::string place = core::join("other/", number);
-  const Mismatch m = compare_ranks(keys, texts);
-  std::string found;
-  for (int r : m.ranks) found += core::join(r, " ");
-  if (!found.empty())
-    found = store.compareSet(place, "", found + "\n" + m.text);
-  else if (store.check({place}))
-    found = store.get_to_str(place);
-  Verdict v;
+static std::string place_of(uint64_t number) { return core::join(kOther, "/", number); }
+
+static Liveness::Verdict verdict_of(const std::string& found) {
+  Liveness::Verdict v;
   std::istringstream in(found);
   std::string ranks;
   std::getline(in, ranks);
   std::getline(in, v.text);
   std::istringstream each(ranks);
   for (int r; each >> r;) v.ranks.push_back(r);
+  return v;
+}
+
+Liveness::Verdict Liveness::find_other(Store& store, const std::vector<Sign>& last, uint64_t number,
+                                       const Fingerprint& operation) const {
+  std::vector<std::string> keys, texts;
+  for (int r = 0; r < size_; ++r) {
+    const Came* theirs = last[static_cast<std::size_t>(r)].find(number);
+    keys.push_back(r == rank_ ? operation.key() : theirs ? theirs->key : "");
+    texts.push_back(r == rank_ ? operation.text() : theirs ? theirs->operation : "");
+  }
+  const Mismatch m = compare_ranks(keys, texts);
+  std::string found;
+  for (int r : m.ranks) found += core::join(r, " ");
+  if (!found.empty()) {
+    found = store.compareSet(place_of(number), "", found + "\n" + m.text);
+    store.compareSet(kOther, "", std::to_string(number));
+  } else if (store.check({place_of(number)})) {
+    found = store.get_to_str(place_of(number));
+  }
+  Verdict v = verdict_of(found);
   if (!v.ranks.empty()) v.text = "it is not the same on all ranks: " + v.text;
+  return v;
+}
+
+// Of a rank that has gone on, as one that sends and waits for nothing.
+Liveness::Verdict Liveness::find_earlier_other(Store& store, uint64_t number) const {
+  if (!store.check({kOther})) return {};
+  const std::string first = store.get_to_str(kOther);
+  if (std::stoull(first) >= number) return {};
+  Verdict v = verdict_of(store.get_to_str(place_of(std::stoull(first))));
+  v.text = core::join("operation number ", first, " was not the same on all ranks: ", v.text);
   return v;
 }
 
@@ -215,6 +255,7 @@ Liveness::Verdict Liveness::diagnose(uint64_t number, const Fingerprint& operati
     Verdict v;
     if (Fingerprint::is_collective(operation.operation))
       v = find_other(*store_, last, number, operation);
+    if (v.ranks.empty()) v = find_earlier_other(*store_, number);
     if (v.ranks.empty()) v = find_gone(gone);
     if (v.ranks.empty()) v = find_behind(last, number);
     return v;

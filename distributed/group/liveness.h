@@ -3,7 +3,7 @@
 // Who of a group is alive, told through the store.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -41,12 +41,17 @@ class Liveness {
   std::vector<int> dead();  // listens for five periods; rank 0 where the store does not answer
 
  private:
-  struct Sign {
-    std::string beat, key, operation;  // key: of the operation
+  struct Came {
     uint64_t number = 0;
+    std::string key, operation;  // key: of the operation
+  };
+  struct Sign {
+    std::string beat;
+    std::vector<Came> recent;  // the last one first
+    uint64_t number() const { return recent.empty() ? 0 : recent[0].number; }
+    const Came* find(uint64_t number) const;
   };
   struct Waiting {
-    Fingerprint operation;
     uint64_t number = 0;
     bool waits = false;
   };
@@ -56,7 +61,9 @@ class Liveness {
   Verdict find_behind(const std::vector<Sign>& last, uint64_t number) const;
   Verdict find_other(Store& store, const std::vector<Sign>& last, uint64_t number,
                      const Fingerprint& operation) const;
-  void look_for_cause(const Waiting& now);
+  Verdict find_earlier_other(Store& store, uint64_t number) const;
+  void look_for_cause(uint64_t number, const Fingerprint& operation);
+  std::string recent_text() const;
   void run();
 
   std::shared_ptr<Store> store_, beats_;
@@ -64,7 +71,10 @@ class Liveness {
   const std::chrono::milliseconds period_;
   std::mutex lock_;  // fork: groups are of no use to a child
   std::condition_variable changed_;
-  Waiting now_;  // under lock_, as what follows
+  // A rank may have gone on from what others wait in.
+  static constexpr std::size_t kRecent = 8;
+  Waiting now_;                              // under lock_, as what follows
+  std::array<Fingerprint, kRecent> recent_;  // by number
   std::function<void()> abort_;
   bool stop_ = false;
   std::thread thread_;

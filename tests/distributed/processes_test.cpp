@@ -245,6 +245,22 @@ TEST(Mismatch, OfRootsIsToldAtOnceWhereAskedFor) {
                   {"TENON_DISTRIBUTED_DEBUG=1"}, "operation number 1 of group ''");
 }
 
+// Also those that have gone on to another operation.
+TEST(Mismatch, OfWhatRanksHaveGoneOnFromIsToldBeforeTheTimeout) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 0; r < 3; ++r) job.start({"mismatch", std::to_string(r), "3", method, "one_way"});
+  job.finish(20);
+  for (const Rank& r : job.ranks) {
+    EXPECT_EQ(r.text.rfind("rank 1 is at fault: ", 0), 0u) << r.text;
+    EXPECT_NE(r.text.find("rank 1 has broadcast root 0 float32 [3]; expected broadcast root 0 "
+                          "float32 [2] as on ranks 0, 2"),
+              std::string::npos)
+        << r.text;
+    EXPECT_EQ(r.status, 0);
+  }
+}
+
 // What is longer than the receiver's buffer.
 TEST(TooLong, IsRefusedAndEndsNoProcess) {
   for (const char* what : {"message", "parts"}) {

@@ -203,9 +203,14 @@ int lose_server(const std::string& method, const std::string& other_place) {
 
 void run_other_on_rank_1(const std::string& what) {
   const bool other = g_rank == 1;
-  Tensor t = ones({what == "shape" && other ? 3 : 2}, what == "dtype" && other ? kDouble : kFloat);
+  Tensor t = ones({other && (what == "shape" || what == "one_way") ? 3 : 2},
+                  what == "dtype" && other ? kDouble : kFloat);
   if (what == "order" && other) return void(broadcast(t, 0));
   if (what == "root") return void(broadcast(t, other ? 1 : 0));
+  if (what == "one_way") {  // ranks 0 and 2 have what they wait for
+    broadcast(t, 0);
+    return void(barrier());
+  }
   all_reduce(t, what == "reduction" && other ? ReduceOp::MAX : ReduceOp::SUM);
 }
 
