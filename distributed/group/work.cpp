@@ -34,9 +34,7 @@ bool Work::finished() { return state_->done; }
 
 bool Work::isSuccess() { return isCompleted() && !exception(); }
 
-std::exception_ptr Work::exception() {
-  return isCompleted() ? state_->error : nullptr;
-}
+std::exception_ptr Work::exception() { return isCompleted() ? state_->error : nullptr; }
 
 void Work::add_callback(std::function<void()> f) {
   {
