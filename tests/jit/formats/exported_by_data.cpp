@@ -57,6 +57,23 @@ def forward(self, x: Tensor):
     expect_same(m, written(m, full({2, 3}, example)), full({2, 3}, 2 * example));
 }
 
+// As nn.TransformerDecoder asks whether its mask is the causal one.
+TEST_F(ExportByData, AFlagByDataOfAnOperatorIsTheExamples) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    q = x.unsqueeze(0)
+    return torch.scaled_dot_product_attention(q, q, q, None, 0.0, bool(x.sum() > 0))
+)");
+  for (const double example : {1.0, -1.0}) {
+    const Module back = written(m, full({3, 2}, example));
+    expect_same(m, back, full({3, 2}, 2 * example));
+    test::expect_words(test::text_of([&] {
+                         (void)back.forward({full({3, 2}, -example)});
+                       }),
+                       {"decide as the example's do"});
+  }
+}
+
 TEST_F(ExportByData, TheSideThatTheExampleDoesNotTakeMayFail) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
@@ -222,6 +239,53 @@ def forward(self, x: Tensor):
 )");
   const Module back = written(same, ones({3}));
   for (const double x : {1.0, 3.0, 30.0}) expect_same(same, back, full({3}, x));
+}
+
+// The fast path of nn.TransformerEncoder, with padding at the end and elsewhere.
+TEST_F(ExportByData, EncodersWithPaddingAreWritten) {
+  Module m("__torch__.Encoder");
+  manual_seed(3);
+  const auto add = [&](const char* name, const Tensor& t) { m.register_parameter(name, t); };
+  add("w", randn({6, 2}));
+  add("b", randn({6}));
+  add("ow", randn({2, 2}));
+  add("v", randn({2}));
+  add("one", ones({2}));
+  m.define(R"(
+def forward(self, x: Tensor, kept: Tensor):
+    mask: Optional[Tensor] = torch.logical_not(kept)
+    if torch._nested_tensor_from_mask_left_aligned(x, kept):
+        y = torch._nested_tensor_from_mask(x, kept, False)
+        mask = None
+    else:
+        y = x
+    kind: Optional[int] = None
+    if mask is not None:
+        kind = 1
+    for i in range(2):
+        y = torch._transformer_encoder_layer_fwd(y, 2, 1, self.w, self.b, self.ow, self.v, False,
+            False, 1e-5, self.one, self.v, self.one, self.v, self.ow, self.v, self.ow, self.v,
+            mask, kind)
+    if mask is None:
+        y = torch.to_padded_tensor(y, 0.0)
+    return y
+)");
+  const Tensor x = randn({2, 3, 2});
+  const auto kept = [](const std::vector<int64_t>& rows) {
+    return tensor(rows).view({2, 3}).to(kBool);
+  };
+  const Tensor aligned = kept({1, 1, 0, 1, 0, 0}), mixed = kept({1, 1, 1, 0, 1, 1});
+  for (const Tensor& example : {aligned, mixed}) {
+    const std::string path = core::join(testing::TempDir(), "/tenon_encoder_", getpid(), ".pt2");
+    export_program(m, {x, example}, path);
+    const Module back = load(path);
+    std::filesystem::remove(path);
+    for (const Tensor& k : {aligned, mixed}) {
+      const NoGradGuard no_grad;
+      const Tensor want = m.forward({x, k}).toTensor(), got = back.forward({x, k}).toTensor();
+      EXPECT_TRUE(allclose(want, got, 1e-5, 1e-6)) << want << got;
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -107,6 +108,63 @@ def forward(self, x: Tensor) -> Tensor:
 )");
   test::expect_words(test::text_of([&] { (void)again(m, {counted({3})}); }),
                      {"cannot write prim::SetAttr", "attribute 'state'", "of other sizes"});
+}
+
+// The branch gives what the attribute becomes; numbers begin with the file's value in each call.
+TEST(ExportedState, AttributesAreSetInBranchesAndLoopsByData) {
+  const char* const programs[] = {R"(
+def forward(self, x: Tensor) -> Tensor:
+    if bool(x.sum() > 0):
+        self.state = self.state + x
+        if bool(x[0] > 1):
+            self.other = self.state * 2
+    else:
+        self.state = self.other - x
+    return self.state + self.other
+)",
+                                  R"(
+def forward(self, x: Tensor) -> Tensor:
+    while bool(self.state.sum() < 20):
+        self.state = self.state + x
+        if bool(self.state[0] > 2):
+            self.other = self.other + 1
+    return self.state + self.other
+)",
+                                  R"(
+def forward(self, x: Tensor) -> Tensor:
+    before = self.state
+    if bool(x.sum() > 0):
+        before.add_(1)
+        self.other[:2].copy_(x[1:])
+    else:
+        self.other.mul_(2)
+    return before + self.state + self.other
+)"};
+  for (const char* program : programs)
+    for (const double example : {1.0, -1.0}) {
+      const bool loops =
+          std::strstr(program, "while") != nullptr;  // without an end if x is below 0
+      const Module m = with_state(program);
+      const Module back = again(m, {full({3}, loops ? 1.0 : example)});
+      expect_same_calls(m, back, {full({3}, 2.0)});
+      expect_same_calls(m, back, {full({3}, loops ? 0.5 : -2.0)});
+    }
+}
+
+TEST(ExportedState, ANumberInAnAttributeIsSetInABranchByData) {
+  Module m("__torch__.Counts");
+  m.register_attribute("n", Type::integer(), 1);
+  m.define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    if bool(x.sum() > 0):
+        self.n = self.n + 2
+    y = x * self.n
+    self.n = 1
+    return y
+)");
+  const Module back = again(m, {counted({3})});
+  expect_same_calls(m, back, {counted({3})});
+  expect_same_calls(m, back, {-counted({3})});
 }
 
 // As programs after run_decompositions do.

@@ -199,6 +199,13 @@ Json ProgramWriter::inputs_of(const Node& n) {
     const Argument& a = schema.arguments[k];
     if (a.keyword_only ? !differs[k] : k >= last) continue;
     const Item& item = at(n.input(k));
+    if (item.truth && item.example.isBool()) {  // a flag by data is the example's, as in a branch
+      const bool holds = decide(n, item);
+      inputs.push_back({{"name", a.name},
+                        {"arg", plain_argument(holds)},
+                        {"kind", a.keyword_only ? kKeyword : kPositional}});
+      continue;
+    }
     const auto fits = [this](const Item& i) { return i.example.isTensor() || is_known(i); };
     if (!fits(item) && !(item.has_parts && std::all_of(item.parts.begin(), item.parts.end(),
                                                        [&](const Item* p) { return fits(*p); })))

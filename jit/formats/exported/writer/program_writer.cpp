@@ -295,10 +295,9 @@ void ProgramWriter::visit(const Node& n) {
     items_[n.output()] = made;
     return;
   }
-  if (n.is("prim::If")) {
-    if (is_by_data(at(n.input(0)))) return visit_branch(n, at(n.input(0)));
+  if (n.is("prim::If") && !is_by_data(at(n.input(0))))
     return visit_taken(n, *n.blocks()[decide(n, at(n.input(0))) ? 0 : 1]);
-  }
+  if (n.is("prim::If") || (n.is("prim::Loop") && may_go_by_data(n))) return visit_by_data(n);
   if (n.is("prim::Loop")) return visit_loop(n);
   if (appends_.count(&n) || (!grown_.empty() && visit_grown(n))) return;
   if (n.is("prim::GetAttr")) return void(items_[n.output()] = attribute(n));
@@ -310,9 +309,9 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("aten::get_autocast_dtype"))
     return void(items_[n.output()] = make(call(n).at(0).at(0), true));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
-  if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
-      write_number(n) || write_constant(n) || fold(n) || visit_truth(n) || visit_value(n) ||
-      visit_move(n) || visit_values(n))
+  if (is_silent(n) || visit_nested(n) || visit_dict(n) || visit_list_change(n) ||
+      visit_structure(n) || write_number(n) || write_constant(n) || fold(n) || visit_truth(n) ||
+      visit_value(n) || visit_move(n) || visit_values(n))
     return;
   visit_operator(n);
 }

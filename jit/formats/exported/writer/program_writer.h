@@ -123,6 +123,14 @@ class ProgramWriter {
   std::vector<const Node*> appends_of(const Node& loop) const;
   void grow_lists(const Carried& c, std::vector<const Item*>& ends);
   bool visit_grown(const Node& n);
+  // A tensor that stands for a nested one.
+  struct Nested {
+    const Item* padding = nullptr;  // bools, one per element of a sequence
+    const Item* zeros = nullptr;    // of them, those that it gives as zeros
+  };
+  const Item* is_left_aligned(const Item& kept);
+  const Item* fill_padding(const Item& tensor, const Item& padding, const Item& value);
+  bool visit_nested(const Node& n);
   const Item* go_on(const Node& n, const Item& turn, const Item* limit, const Item& condition);
   const Item* carried_as_tensor(const Node& n, const Item& item);
   const Item* number_in_tensor(const Item& tensor, const IValue& like);
@@ -140,6 +148,10 @@ class ProgramWriter {
   static bool is_of_part(const Value& v, const Block& part);
   static bool writes(const Block& b, const std::vector<const Node*>& but = {});
   void carry_writes(Node& n);
+  std::optional<IValue> object_of(const Value* v) const;
+  std::pair<std::vector<Node*>, std::vector<Node*>> carry_attributes(Node& n);
+  bool may_go_by_data(const Node& loop) const;
+  void visit_by_data(const Node& n);
   static bool are_same_kind(const std::vector<const Item*>& yes,
                             const std::vector<const Item*>& no);
   static void check_same_kind(const Node& n, const IValue& a, const IValue& b);
@@ -229,6 +241,7 @@ class ProgramWriter {
   std::set<const Value*> carried_;  // out of branches and loops that write to tensors of outside
   std::map<const Item*, const Item*> grown_;  // lists: the tensors that a loop appended, stacked
   std::set<const Node*> appends_;             // which such loops do
+  std::map<const Item*, Nested> nested_;
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;

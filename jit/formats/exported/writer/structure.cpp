@@ -15,6 +15,12 @@ void ProgramWriter::visit_taken(const Node& n, const Block& taken) {
     items_[n.output(k)] = items_.at(taken.outputs()[k]);
 }
 
+// Its turns are not known, or may turn out not to be.
+bool ProgramWriter::may_go_by_data(const Node& loop) const {
+  const Item& most = at(loop.input(0));
+  return !most.constant || !at(loop.input(1)).constant || most.example.toInt() == INT64_MAX;
+}
+
 // Turn by turn, as many as there are. Where the first turn shows that this depends on data, what it
 // wrote is given up.
 void ProgramWriter::visit_loop(const Node& n) {
