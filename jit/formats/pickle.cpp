@@ -37,6 +37,7 @@ class Pickler {
   void write_storage(const std::string& module, const std::string& kind, const Tensor& t,
                      std::size_t item);
   void write_quantized(const Tensor& t);
+  void write_sparse(const Tensor& t);
   void write_sizes(IntArrayRef v);
   void write_list(const ivalue::List& list, const IValue& v);
   void write_dict(const ivalue::Dict& dict, const IValue& v);
@@ -156,6 +157,8 @@ void Pickler::write_tensor(const Tensor& t) {
   }
   if (is_quantized(t))
     write_quantized(t);
+  else if (t.is_sparse() && !hooks_.plain)
+    write_sparse(t);
   else
     write_strided(t);
   if (parameter) {
@@ -169,9 +172,11 @@ void Pickler::write_tensor(const Tensor& t) {
 void Pickler::write_strided(const Tensor& t) {
   TENON_CHECK(t.layout() == kStrided, NotImplementedError,
               "save: tensors of a layout other than strided are not supported in archives");
-  // torch has no storages of the storage-only dtypes: bytes, and the dtype beside them.
-  const bool typed = std::find(std::begin(core::kStorageDtypes), std::end(core::kStorageDtypes),
-                               t.scalar_type()) != std::end(core::kStorageDtypes);
+  // torch.save has no storages of the storage-only dtypes: bytes, and the dtype beside them.
+  // Archives of programs have, and torch.jit.load knows no other way.
+  const bool typed =
+      hooks_.plain && std::find(std::begin(core::kStorageDtypes), std::end(core::kStorageDtypes),
+                                t.scalar_type()) != std::end(core::kStorageDtypes);
   const std::size_t item = typed ? 1 : elementSize(t.scalar_type());
   write_global("torch._utils", typed ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
   out_ += '(';
@@ -224,6 +229,22 @@ void Pickler::write_quantized(const Tensor& t) {
     write_int(q_zero_point(t));
   }
   out_ += "t\x89";
+  write_global("collections", "OrderedDict");
+  out_ += ")RtR";
+}
+
+// (layout, size, requires_grad, indices, values), which torch.jit knows alone.
+void Pickler::write_sparse(const Tensor& t) {
+  const Tensor parts[] = {t._indices(), t._values()};
+  write_global("torch._utils", "_rebuild_sparse_tensor");
+  out_ += '(';
+  write_int(static_cast<int64_t>(t.layout()));
+  write_sizes(t.sizes());
+  out_ += t.requires_grad() ? '\x88' : '\x89';
+  for (const Tensor& part : parts) {
+    alive_.emplace_back(part);
+    write_strided(part.detach());
+  }
   write_global("collections", "OrderedDict");
   out_ += ")RtR";
 }

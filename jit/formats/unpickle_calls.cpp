@@ -33,8 +33,8 @@ constexpr std::pair<const char*, ScalarType> kStorages[] = {
 // Known, and not what Tenon can hold.
 const char* refusal(const std::string& name) {
   static const std::map<std::string, const char*> kRefused = {
-      {"torch._utils._rebuild_sparse_tensor", "sparse tensors in archives are not supported"},
-      {"torch._utils._rebuild_sparse_csr_tensor", "sparse tensors in archives are not supported"},
+      {"torch._utils._rebuild_sparse_csr_tensor",
+       "compressed sparse tensors in archives are not supported"},
       {"torch._utils._rebuild_nested_tensor", "nested tensors are not supported"},
       {"torch._utils._rebuild_meta_tensor_no_storage", "tensors without data are not supported"},
       {"torch._utils._rebuild_wrapper_subclass", "subclasses of tensors are not supported"},
@@ -65,6 +65,8 @@ std::string storage_type(ScalarType dtype) {
   for (const auto& [name, of] : kStorages) {
     if (of == dtype) return name;
   }
+  for (const ScalarType known : core::kStorageDtypes)
+    if (known == dtype) return core::join(toString(dtype), "Storage");
   throw NotImplementedError(
       core::join("archives of programs have no storages of dtype ", dtype_name(dtype)));
 }
@@ -143,6 +145,24 @@ IValue Unpickler::rebuild_tensor_typed(Arguments args) {
   return grad_mode(
       tensor_over(memory, dtype, argument(args, 1, IValue::Tag::Int).toInt(), sizes, strides),
       args[4]);
+}
+
+// torch.jit: (layout, size, requires_grad, indices, values); torch.save: (layout, (indices, values,
+// size[, is_coalesced])).
+IValue Unpickler::rebuild_sparse(Arguments args) {
+  const bool of_program = args.size() >= 5;
+  if (!of_program) argument(args, 1, IValue::Tag::Tuple);
+  const std::vector<IValue>& parts = of_program ? args : args[1].toTupleRef().items;
+  const std::size_t first = of_program ? 3 : 0, size = of_program ? 1 : 2;
+  check(argument(args, 0, IValue::Tag::Int).toInt() == static_cast<int64_t>(kSparse),
+        "a sparse tensor of another layout than COO");
+  const Tensor& indices = argument(parts, first, IValue::Tag::Tensor).toTensor();
+  const Tensor& values = argument(parts, first + 1, IValue::Tag::Tensor).toTensor();
+  check(parts.size() > size, "argument ", size, " is missing");
+  Tensor t = sparse_coo_tensor(indices, values, integers(parts[size], "the size of a tensor"),
+                               values.options());
+  if (!of_program && parts.size() > 3 && parts[3].isBool() && parts[3].toBool()) t = t.coalesce();
+  return of_program ? grad_mode(std::move(t), args[2]) : t;
 }
 
 // (storage, offset, sizes, strides, (scheme, scale, zero_point) or (scheme, scales, zero_points,
@@ -232,6 +252,13 @@ IValue Unpickler::device(Arguments args) {
   return Device(text);
 }
 
+// As torch.jit writes layouts.
+IValue Unpickler::layout(Arguments args) {
+  const std::string& name = argument(args, 0, IValue::Tag::String).toStringRef();
+  check(name == "torch.sparse_coo", "the layout ", name.substr(0, 80));
+  return static_cast<int64_t>(kSparse);
+}
+
 IValue Unpickler::size(Arguments args) {
   check(args.size() == 1, "a size of ", args.size(), " parts");
   std::vector<IValue> items;
@@ -260,6 +287,7 @@ Unpickler::Call Unpickler::find_call(const std::string& name) {
       {"torch._utils._rebuild_tensor_v2", &Unpickler::rebuild_tensor},
       {"torch._utils._rebuild_tensor_v3", &Unpickler::rebuild_tensor_typed},
       {"torch._utils._rebuild_qtensor", &Unpickler::rebuild_quantized},
+      {"torch._utils._rebuild_sparse_tensor", &Unpickler::rebuild_sparse},
       {"torch._utils._rebuild_parameter", &Unpickler::rebuild_parameter},
       {"torch._utils._rebuild_parameter_with_state", &Unpickler::rebuild_parameter},
       {"collections.OrderedDict", &Unpickler::ordered_dict},
@@ -272,6 +300,7 @@ Unpickler::Call Unpickler::find_call(const std::string& name) {
       {"torch.jit._pickle.build_tensorlist", &Unpickler::tensor_list},
       {"torch.jit._pickle.restore_type_tag", &Unpickler::tagged},
       {"torch.device", &Unpickler::device},
+      {"torch.serialization._get_layout", &Unpickler::layout},
       {"torch.Size", &Unpickler::size},
       {"_codecs.encode", &Unpickler::encoded}};
   const auto it = kCalls.find(name);

@@ -89,6 +89,8 @@ class Unpickler {
   IValue rebuild_tensor(Arguments args);
   IValue rebuild_tensor_typed(Arguments args);
   IValue rebuild_quantized(Arguments args);
+  IValue rebuild_sparse(Arguments args);
+  IValue layout(Arguments args);
   IValue rebuild_parameter(Arguments args);
   IValue ordered_dict(Arguments args);
   IValue typed_list(Arguments args, const TypePtr& element, IValue::Tag tag);

@@ -43,7 +43,7 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
   const Json* pickled = find_member(payload, "use_pickle");
   TENON_CHECK(!(pickled && boolean_of(*pickled, "use_pickle")), NotImplementedError, "'", name,
               "' is pickled (an object of a C++ class, or a subclass of Tensor), which is not "
-              "supported");
+              "supported; run_decompositions() of the exported program takes subclasses apart");
   const Json& meta = member(payload, "tensor_meta");
   const ScalarType dtype = dtype_of(member(meta, "dtype"));
   TENON_CHECK(layout_of(member(meta, "layout")) == 0, NotImplementedError, "'", name,

@@ -332,5 +332,26 @@ TEST(JitLoad, SaysWhatAFileLooksLike) {
   EXPECT_THROW((void)load("/there/is/no/such/file.pt"), ValueError);
 }
 
+// As torch writes them: its loader of programs knows no other forms.
+TEST(JitTorchScript, SparseTensorsAndFloatsOf8BitsAreSaved) {
+  Module m("__torch__.Rare");
+  const Tensor mix = tensor({{0.0, 2.0, 0.0}, {1.0, 0.0, 3.0}}, kFloat);
+  m.register_attribute("mix", Type::tensor(), mix.to_sparse());
+  m.register_attribute("scale", Type::tensor(), full({2}, 0.5).to(kFloat8_e4m3fn));
+  m.define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    return torch.mm(self.mix, x) * self.scale.to(torch.float)
+)");
+  std::stringstream file;
+  m.save(file);
+  for (const char* part : {"_rebuild_sparse_tensor", "Float8_e4m3fnStorage"})
+    expect_in(file.str(), part);
+  const Module back = load(file);
+  EXPECT_TRUE(back.attr("mix").toTensor().is_sparse());
+  EXPECT_TRUE(equal(back.attr("mix").toTensor().to_dense(), mix));
+  const Tensor x = six().t().slice(1, 0, 2).contiguous();
+  EXPECT_TRUE(equal(back.forward({x}).toTensor(), mix.mm(x) * 0.5));
+}
+
 }  // namespace
 }  // namespace tenon::jit

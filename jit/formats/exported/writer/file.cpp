@@ -105,6 +105,9 @@ const std::string& ProgramWriter::name_of(const Item& item) {
   const Tensor t = item.example.toTensor();
   auto& named = const_cast<Item&>(item);
   if (!item.number.empty()) return make_tensor_of(named);
+  TENON_CHECK(t.layout() == kStrided, NotImplementedError,
+              "export_program: cannot write a constant of layout ", toString(t.layout()),
+              ": torch.export has none");
   const auto weight = t.numel() > 0 ? by_memory_.find(t.data_ptr()) : by_memory_.end();
   const bool known = weight != by_memory_.end() &&
                      weights_[weight->second].tensor.sizes() == t.sizes() &&
