@@ -57,6 +57,19 @@ def forward(self, x: Tensor):
     expect_same(m, written(m, full({2, 3}, example)), full({2, 3}, 2 * example));
 }
 
+TEST_F(ExportByData, DataOfATensorIsWithoutGradients) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    rows, columns = x.data.shape
+    return x * x.data + rows
+)");
+  const Tensor x = randn({2, 3}).requires_grad_();
+  const Module back = written(m, x.detach());
+  expect_same(m, back, x);
+  back.forward({x}).toTensor().sum().backward();
+  EXPECT_TRUE(allclose(x.grad(), x.detach()));
+}
+
 // As nn.TransformerDecoder asks whether its mask is the causal one.
 TEST_F(ExportByData, AFlagByDataOfAnOperatorIsTheExamples) {
   const Module m = define(R"(

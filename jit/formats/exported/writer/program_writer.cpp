@@ -306,6 +306,7 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("prim::isinstance"))
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
+  if (n.is("prim::data")) return void(items_[n.output()] = emit("aten::detach", {&at(n.input(0))}));
   if (n.is("aten::get_autocast_dtype"))
     return void(items_[n.output()] = make(call(n).at(0).at(0), true));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
