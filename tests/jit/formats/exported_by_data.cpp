@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "tenon/jit.h"
@@ -55,6 +56,63 @@ def forward(self, x: Tensor):
 )");
   for (const double example : {-1.0, 1.0})
     expect_same(m, written(m, full({2, 3}, example)), full({2, 3}, 2 * example));
+}
+
+// The first turn is written before the loop; the file checks that there is one.
+TEST_F(ExportByData, LoopsBeginWithNone) {
+  const char* const programs[] = {R"(
+def forward(self, x: Tensor):
+    best: Optional[Tensor] = None
+    i = 0
+    while bool(x[i].sum() < 100) and i < 3:
+        if best is None:
+            best = x[i]
+        else:
+            best = torch.max(best, x[i])
+        i += 1
+    assert best is not None
+    return best, torch.tensor(i)
+)",
+                                  R"(
+def forward(self, x: Tensor):
+    state: Optional[Tensor] = None
+    y = x
+    steps: List[Tensor] = []
+    while bool(y.abs().sum() > 0.5):
+        state = y if state is None else state + y
+        steps.append(state)
+        y = y * 0.5
+    return torch.stack(steps).sum(0)
+)"};
+  for (const char* program : programs) {
+    const Module m = define(program);
+    const Tensor x = arange(8, kFloat).view({4, 2}) - 3.0;
+    const Module back = written(m, x);
+    for (const double scale : {1.0, 2.0, 0.05}) expect_same(m, back, x * scale);
+    expect_same(m, back, x.clone().index_fill(0, tensor({1}), 50.0));
+    test::expect_words(
+        test::text_of([&] {
+          (void)back.forward({std::strstr(program, "best") ? full({4, 2}, 200.0) : zeros({4, 2})});
+        }),
+        {"decide as the example's do"});
+  }
+}
+
+// The file stacks what turns append: it would fail where torch runs it.
+TEST_F(ExportByData, AppendedTensorsOfVaryingSizesAreRefused) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    rows: List[Tensor] = []
+    i = 1
+    while bool(x[:i].sum() < 100) and i < 4:
+        rows.append(x[:i])
+        i += 1
+    return torch.cat(rows)
+)");
+  test::expect_words(test::text_of([&] {
+                       (void)written(m, ones({4, 2}));
+                     }),
+                     {"appends tensors whose sizes vary to a list"});
 }
 
 TEST_F(ExportByData, DataOfATensorIsWithoutGradients) {

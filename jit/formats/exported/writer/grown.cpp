@@ -30,9 +30,9 @@ std::vector<const Node*> ProgramWriter::appends_of(const Node& loop) const {
 }
 
 // After the loop: of all turns, the last ones of what it carries, and the lists. Without a turn the
-// file's loop gives what it was given, as one turn; the number of turns is then 0.
+// file's loop gives what it was given, as one turn; the turn is then the first.
 void ProgramWriter::grow_lists(const Carried& c, std::vector<const Item*>& ends) {
-  const Item* counted = emit("aten::gt.Scalar", {ends[1], make(int64_t{0}, true)});
+  const Item* counted = emit("aten::gt.Scalar", {ends[1], make(c.first, true)});
   const std::size_t first = ends.size() - c.appends.size();
   for (std::size_t k = 0; k < ends.size(); ++k) {
     if (k >= first) {

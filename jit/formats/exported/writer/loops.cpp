@@ -93,19 +93,64 @@ ProgramWriter::Part ProgramWriter::visit_turn(const Node& n, const Carried& c,
   });
 }
 
+// Of a turn after the one with these results; none if it cannot run.
+std::vector<const ProgramWriter::Item*> ProgramWriter::results_of_next_turn(
+    const Node& n, Carried c, const std::vector<const Item*>& results) {
+  c.items.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(c.items.size()));
+  std::vector<const Item*> inside, next;
+  try {
+    (void)visit_turn(n, c, inside, next);
+  } catch (const Error&) {
+    return {};
+  }
+  return next;
+}
+
 // What each turn appends to lists is carried, too. Its kind is known after a turn.
 void ProgramWriter::carry_appended(const Node& n, Carried& c) {
   if (c.appends.empty()) return;
   std::vector<const Item*> inside, results;
   (void)visit_turn(n, c, inside, results);
+  const std::vector<const Item*> second = results_of_next_turn(n, c, results);
   for (std::size_t k = c.items.size(); k < results.size(); ++k) {
-    if (!results[k]->others.empty())
+    const bool differs = k < second.size() && second[k]->example.toTensor().sizes() !=
+                                                  results[k]->example.toTensor().sizes();
+    if (!results[k]->others.empty() || differs)
       refuse(n, "a loop by data appends tensors whose sizes vary to a list");
     const Tensor& t = results[k]->example.toTensor();
     const Item* zero = emit("aten::zeros", {make(IValue(t.sizes()), true)});
     c.items.push_back(emit("aten::to.dtype", {zero, make(IValue(t.scalar_type()), true)}));
     c.kinds.emplace_back(Tensor());
   }
+}
+
+// Whether there is a first turn: the file checks it where data or sizes decide.
+bool ProgramWriter::enter_loop(const Node& n, const Item* limit) {
+  const Item &most = at(n.input(0)), &condition = at(n.input(1));
+  if (most.constant && most.example.toInt() <= 0) return false;
+  const Item* zero = make(int64_t{0}, true);
+  if (most.constant && condition.constant) return condition.example.toBool();
+  const Item* go =
+      go_on(n, *carried_as_tensor(n, *zero), most.constant ? nullptr : limit, condition);
+  return decide(n, *number_in_tensor(*go, true));
+}
+
+// A file's loop carries no None. A loop that begins with one is written with its first turn before
+// it, which gives a tensor in its place.
+bool ProgramWriter::visit_first_turn(const Node& n, Carried& c, Start& start) {
+  const Block& body = *n.blocks()[0];
+  const auto is_none = [](const Item* i) { return i->example.isNone(); };
+  if (std::none_of(start.carried.begin(), start.carried.end(), is_none)) return true;
+  if (!enter_loop(n, c.limit)) return false;
+  items_[body.inputs()[0]] = make(int64_t{0}, true);
+  for (std::size_t k = 0; k < start.carried.size(); ++k)
+    items_[body.inputs()[k + 1]] = start.carried[k];
+  visit(body);
+  start.condition = &at(body.outputs()[0]);
+  for (std::size_t k = 0; k < start.carried.size(); ++k)
+    start.carried[k] = &at(body.outputs()[k + 1]);
+  c.first = 1;
+  return !start.condition->constant || start.condition->example.toBool();
 }
 
 void ProgramWriter::visit_data_loop(const Node& n) {
@@ -118,14 +163,28 @@ void ProgramWriter::visit_data_loop(const Node& n) {
   const Item& most = at(n.input(0));
   const bool endless = most.constant && most.example.toInt() == INT64_MAX;
   c.limit = endless ? nullptr : carried_as_tensor(n, most);
-  const Item* first = carried_as_tensor(n, *make(int64_t{0}, true));
-  c.items = {go_on(n, *first, c.limit, at(n.input(1))), first};
+  Start start{&at(n.input(1)), {}};
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) start.carried.push_back(&at(n.input(k)));
+  if (!visit_first_turn(n, c, start)) {
+    for (std::size_t k = 0; k < start.carried.size(); ++k) items_[n.output(k)] = start.carried[k];
+    return;
+  }
+  const Item* first = carried_as_tensor(n, *make(c.first, true));
+  c.items = {go_on(n, *first, c.limit, *start.condition), first};
   c.kinds = {IValue(Tensor()), int64_t{0}};
-  for (std::size_t k = 2; k < n.inputs().size(); ++k) {
-    c.kinds.push_back(at(n.input(k)).example);
-    c.items.push_back(carried_as_tensor(n, at(n.input(k))));
+  for (const Item* each : start.carried) {
+    c.kinds.push_back(each->example);
+    c.items.push_back(carried_as_tensor(n, *each));
   }
   carry_appended(n, c);
+  const std::vector<const Item*> ends = add_while_loop(n, c);
+  for (std::size_t k = 2; k < n.inputs().size(); ++k)
+    items_[n.output(k - 2)] = number_in_tensor(*ends[k], c.kinds[k]);
+}
+
+// Gives what is carried at its end.
+std::vector<const ProgramWriter::Item*> ProgramWriter::add_while_loop(const Node& n,
+                                                                      const Carried& c) {
   std::vector<const Item*> inside, results;
   const Part part = visit_turn(n, c, inside, results);
   // Whether to go on is known when a turn ends.
@@ -161,8 +220,7 @@ void ProgramWriter::visit_data_loop(const Node& n) {
               Json{{"as_tensors", std::move(initial)}}, Json{{"as_tensors", std::move(further)}}},
              std::move(outputs));
   if (stacks) grow_lists(c, ends);
-  for (std::size_t k = 2; k < n.inputs().size(); ++k)
-    items_[n.output(k - 2)] = number_in_tensor(*ends[k], c.kinds[k]);
+  return ends;
 }
 
 }  // namespace tenon::jit::formats

@@ -116,10 +116,20 @@ class ProgramWriter {
     std::vector<IValue> kinds;  // of numbers and bools, which the items hold in tensors
     const Item* limit = nullptr;
     std::vector<const Node*> appends;
+    int64_t first = 0;  // turn
   };
+  struct Start {
+    const Item* condition;
+    std::vector<const Item*> carried;
+  };
+  bool enter_loop(const Node& n, const Item* limit);
+  bool visit_first_turn(const Node& n, Carried& c, Start& start);
   Part visit_turn(const Node& n, const Carried& c, std::vector<const Item*>& inside,
                   std::vector<const Item*>& results);
+  std::vector<const Item*> results_of_next_turn(const Node& n, Carried c,
+                                                const std::vector<const Item*>& results);
   void carry_appended(const Node& n, Carried& c);
+  std::vector<const Item*> add_while_loop(const Node& n, const Carried& c);
   std::vector<const Node*> appends_of(const Node& loop) const;
   void grow_lists(const Carried& c, std::vector<const Item*>& ends);
   bool visit_grown(const Node& n);
