@@ -98,6 +98,31 @@ def forward(self, x: Tensor):
   }
 }
 
+TEST_F(ExportByData, BranchesAppendToLists) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    rows: List[Tensor] = [x[0]]
+    others: List[Tensor] = []
+    for i in range(4):
+        if bool(x[i].sum() > 0):
+            rows.append(x[i] * 2)
+            y = x[i]
+        else:
+            others.append(x[i])
+            y = x[i] * 3
+        rows.append(y)
+    if len(others) == 0:
+        others.append(x[0] * 0)
+    return torch.stack(rows), torch.cat(rows), torch.stack(rows, -1), torch.tensor(len(others))
+)");
+  const Tensor x = arange(8, kFloat).view({4, 2}) - 3.0;
+  for (const double example : {1.0, -1.0}) {
+    const Module back = written(m, x * example);
+    expect_same(m, back, x);
+    expect_same(m, back, -x);
+  }
+}
+
 // The file stacks what turns append: it would fail where torch runs it.
 TEST_F(ExportByData, AppendedTensorsOfVaryingSizesAreRefused) {
   const Module m = define(R"(

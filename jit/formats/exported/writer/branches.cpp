@@ -105,12 +105,22 @@ bool succeeds(const F& f) {
 
 }  // namespace
 
-ProgramWriter::Part ProgramWriter::visit_side(const Block& side,
-                                              std::vector<const Item*>& results) {
-  return visit_part([&] {
-    visit(side);
-    for (const Value* v : side.outputs()) results.push_back(result_of_part(*v, side));
-  });
+bool ProgramWriter::write_both_sides(const Node& n, const std::vector<Append>& appends,
+                                     Part (&sides)[2], std::vector<const Item*> (&results)[2]) {
+  const std::vector<const Item*> kinds = kinds_of_appended(n, appends);
+  for (const std::size_t side : {0, 1}) {
+    const Block& block = *n.blocks()[side];
+    sides[side] = visit_part([&] {
+      visit(block);
+      for (const Value* v : block.outputs()) results[side].push_back(result_of_part(*v, block));
+      for (std::size_t k = 0; k < appends.size(); ++k) {
+        const Node* append = appends[k].nodes[side];
+        results[side].push_back(append ? result_of_part(*append->input(1), block)
+                                       : zeros_like(*kinds[k]));
+      }
+    });
+  }
+  return are_same_kind(results[0], results[1]);
 }
 
 // The sides' results, but for sizes that data decide.
@@ -133,22 +143,28 @@ bool ProgramWriter::are_same_kind(const std::vector<const Item*>& yes,
 void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   for (const std::size_t side : {0, 1})
     if (raises(*n.blocks()[side])) return visit_taken(n, *n.blocks()[1 - side]);
-  const auto writes_any = [&] { return writes(*n.blocks()[0]) || writes(*n.blocks()[1]); };
+  std::vector<Append> appends = appends_of_branch(n);
+  const auto writes_any = [&] {
+    std::vector<const Node*> but;
+    for (const Append& a : appends) but.insert(but.end(), std::begin(a.nodes), std::end(a.nodes));
+    return writes(*n.blocks()[0], but) || writes(*n.blocks()[1], but);
+  };
   if (writes_any()) carry_writes(const_cast<Node&>(n));
   if (writes_any()) refuse(n, "a branch by data writes to a tensor or a list");
+  const Item* flag = appends.empty() ? nullptr : carried_as_tensor(n, condition);
   const Json predicate =
       condition.truth ? tensor_argument(*condition.truth) : number_argument(condition);
-  std::vector<const Item*> yes, no;
-  Part then, otherwise;
-  const auto make_both = [&] {
-    then = visit_side(*n.blocks()[0], yes);
-    otherwise = visit_side(*n.blocks()[1], no);
-    return are_same_kind(yes, no);
-  };
-  if (!succeeds(make_both)) return visit_taken(n, *n.blocks()[decide(n, condition) ? 0 : 1]);
+  Part sides[2];
+  std::vector<const Item*> results[2];
+  const auto &yes = results[0], &no = results[1];
+  const std::set<const Node*> skipped = appends_;
+  for (const Append& a : appends) appends_.insert(std::begin(a.nodes), std::end(a.nodes));
+  const bool both = succeeds([&] { return write_both_sides(n, appends, sides, results); });
+  appends_ = skipped;
+  if (!both) return visit_taken(n, *n.blocks()[decide(n, condition) ? 0 : 1]);
   Json outputs = Json::array();
   std::vector<const Item*> ends;
-  for (std::size_t k = 0; k < n.outputs().size(); ++k) {
+  for (std::size_t k = 0; k < yes.size(); ++k) {
     std::vector<Stack> runs(std::max({condition.runs(), yes[k]->runs(), no[k]->runs()}));
     for (std::size_t r = 0; r < runs.size(); ++r)
       runs[r].push_back((condition.in_run(r).toBool() ? yes : no)[k]->in_run(r));
@@ -160,17 +176,18 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
     outputs.push_back(tensor_argument(*made));
     ends.push_back(made);
   }
-  const std::vector<std::string> taken = outside_values({&then, &otherwise});
+  const std::vector<std::string> taken = outside_values({&sides[0], &sides[1]});
   Json operands = Json::array();
   for (const std::string& name : taken) operands.push_back({{"name", name}});
   const std::string number = std::to_string(parts_++);
   add_higher("cond",
-             {predicate, part_argument("true_graph_" + number, then, yes, taken),
-              part_argument("false_graph_" + number, otherwise, no, taken),
+             {predicate, part_argument("true_graph_" + number, sides[0], yes, taken),
+              part_argument("false_graph_" + number, sides[1], no, taken),
               Json{{"as_tensors", std::move(operands)}}},
              std::move(outputs));
-  for (std::size_t k = 0; k < ends.size(); ++k)
+  for (std::size_t k = 0; k < n.outputs().size(); ++k)
     items_[n.output(k)] = number_in_tensor(*ends[k], at(n.blocks()[0]->outputs()[k]).example);
+  if (flag) append_flagged(appends, *flag, ends);
 }
 
 }  // namespace tenon::jit::formats

@@ -53,17 +53,26 @@ void ProgramWriter::grow_lists(const Carried& c, std::vector<const Item*>& ends)
   }
 }
 
+// What is stacked in dimension 0, as stack or cat of `dim` give it.
+const ProgramWriter::Item* ProgramWriter::move_stacked(const Item& stacked, int64_t dim,
+                                                       bool concatenate) {
+  const Item* all = &stacked;
+  const int64_t rank = all->example.toTensor().dim();
+  if (dim < 0) dim += concatenate ? rank - 1 : rank;
+  std::vector<int64_t> order;  // dimension 0 becomes `dim`
+  for (int64_t d = 1; d < rank; ++d) order.push_back(d);
+  order.insert(order.begin() + dim, 0);
+  if (dim != 0) all = emit("aten::permute", {all, make(IValue(order), true)});
+  if (!concatenate) return all;
+  return emit("aten::flatten.using_ints", {all, make(dim, true), make(dim + 1, true)});
+}
+
 // What takes a grown list. The parts that it had before the loop come first.
 bool ProgramWriter::visit_grown(const Node& n) {
   const auto is_grown = [&](const Value* v) { return grown_.count(items_.at(v)) != 0; };
   if (std::none_of(n.inputs().begin(), n.inputs().end(), is_grown)) return false;
   const Item& list = at(n.input(0));
   const auto it = grown_.find(&list);
-  const auto dim_of = [&](int64_t rank) {
-    const Item& dim = at(n.input(1));
-    if (!dim.constant) refuse(n, "its dimension depends on data");
-    return dim.example.toInt() < 0 ? dim.example.toInt() + rank : dim.example.toInt();
-  };
   const Item* zero = make(int64_t{0}, true);
   if (it != grown_.end() && (n.is("aten::stack") || n.is("aten::cat"))) {
     const Item* all = it->second;
@@ -71,15 +80,8 @@ bool ProgramWriter::visit_grown(const Node& n) {
       const Item* before = emit("aten::stack", {construct(list.parts, *n.input(0)->type()), zero});
       all = emit("aten::cat", {construct({before, all}, *n.input(0)->type()), zero});
     }
-    const int64_t rank = all->example.toTensor().dim();
-    const int64_t dim = dim_of(n.is("aten::stack") ? rank : rank - 1);
-    std::vector<int64_t> order;  // dimension 0 becomes `dim`
-    for (int64_t d = 1; d < rank; ++d) order.push_back(d);
-    order.insert(order.begin() + dim, 0);
-    if (dim != 0) all = emit("aten::permute", {all, make(IValue(order), true)});
-    if (n.is("aten::cat"))
-      all = emit("aten::flatten.using_ints", {all, make(dim, true), make(dim + 1, true)});
-    items_[n.output()] = all;
+    if (!at(n.input(1)).constant) refuse(n, "its dimension depends on data");
+    items_[n.output()] = move_stacked(*all, at(n.input(1)).example.toInt(), n.is("aten::cat"));
     return true;
   }
   if (it != grown_.end() && n.is("aten::__getitem__") && at(n.input(1)).constant &&

@@ -268,9 +268,9 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
   }
   const IValue& v = item.example;
   TENON_CHECK(
-      !grown_.count(&item), NotImplementedError,
-      "export_program: cannot write a result that is a list which a loop by data has grown: "
-      "stack it");
+      !grown_.count(&item) && !flags_.count(&item), NotImplementedError,
+      "export_program: cannot write a result that is a list which a loop or branch by data has "
+      "grown: stack it");
   const bool container = v.isList() || v.isTuple() || v.isGenericDict();
   if (!item.has_parts && container && item.constant) give_parts(const_cast<Item&>(item));
   if (!item.has_parts) {
@@ -300,6 +300,7 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("prim::If") || (n.is("prim::Loop") && may_go_by_data(n))) return visit_by_data(n);
   if (n.is("prim::Loop")) return visit_loop(n);
   if (appends_.count(&n) || (!grown_.empty() && visit_grown(n))) return;
+  if (!flags_.empty() && visit_flagged(n)) return;
   if (n.is("prim::GetAttr")) return void(items_[n.output()] = attribute(n));
   if (n.is("prim::SetAttr")) return set_attribute(n);
   if (n.is("prim::CreateObject")) return void(items_[n.output()] = make(new_object(n), true));

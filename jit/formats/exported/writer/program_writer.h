@@ -108,7 +108,6 @@ class ProgramWriter {
   bool visit_values(const Node& n);
   bool is_by_data(const Item& condition) const;
   void visit_branch(const Node& n, const Item& condition);
-  Part visit_side(const Block& side, std::vector<const Item*>& results);
   void visit_data_loop(const Node& n);
   // What a loop by data carries.
   struct Carried {
@@ -133,6 +132,22 @@ class ProgramWriter {
   std::vector<const Node*> appends_of(const Node& loop) const;
   void grow_lists(const Carried& c, std::vector<const Item*>& ends);
   bool visit_grown(const Node& n);
+  const Item* move_stacked(const Item& stacked, int64_t dim, bool concatenate);
+  // What a branch appends to a list, in either side or both.
+  struct Append {
+    const Item* list;
+    const Node* nodes[2];
+  };
+  std::vector<Append> appends_of_branch(const Node& n) const;
+  std::vector<const Item*> kinds_of_appended(const Node& n, const std::vector<Append>& appends);
+  const Item* zeros_like(const Item& kind);
+  void append_flagged(const std::vector<Append>& appends, const Item& condition,
+                      const std::vector<const Item*>& ends);
+  const Item* stack_flagged(const Item& list);
+  const Item* emit_flags(const Item& list);
+  bool visit_flagged(const Node& n);
+  bool write_both_sides(const Node& n, const std::vector<Append>& appends, Part (&sides)[2],
+                        std::vector<const Item*> (&results)[2]);
   // A tensor that stands for a nested one.
   struct Nested {
     const Item* padding = nullptr;  // bools, one per element of a sequence
@@ -252,6 +267,8 @@ class ProgramWriter {
   std::map<const Item*, const Item*> grown_;  // lists: the tensors that a loop appended, stacked
   std::set<const Node*> appends_;             // which such loops do
   std::map<const Item*, Nested> nested_;
+  // Of lists: whether a part is an element, by data; null: it is.
+  std::map<const Item*, std::vector<const Item*>> flags_;
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;
