@@ -418,12 +418,14 @@ std::string BodyWriter::operator_call(const Node& n) {
            same_literal(from.has("value") ? from.ival("value") : IValue(), *value);
   };
   if (n.is("aten::view") && schema && schema->overload == "dtype") return view_of_dtype(n);
-  // A dtype is an integer in the text, which could be sizes.
-  const bool has_dtype = schema && schema->overload == "dtype";
+  // A dtype is an integer in the text, which could be sizes. It is named, and all that follow it.
+  std::size_t named = SIZE_MAX;
+  for (std::size_t i = 0; schema && schema->overload == "dtype" && i < schema->arguments.size();
+       ++i)
+    if (schema->arguments[i].name == "dtype") named = i;
   const auto by_name = [&](std::size_t i) {
     if (!schema || i >= schema->arguments.size()) return false;
-    const Argument& a = schema->arguments[i];
-    return a.keyword_only || (has_dtype && a.name == "dtype");
+    return schema->arguments[i].keyword_only || i >= named;
   };
   std::size_t positional = 0;
   for (std::size_t i = 0; i < n.inputs().size(); ++i) {

@@ -353,5 +353,18 @@ def forward(self, x: Tensor) -> Tensor:
   EXPECT_TRUE(equal(back.forward({x}).toTensor(), mix.mm(x) * 0.5));
 }
 
+// torch.to(x, dtype=7, False, False, 0) is not read by torch.
+TEST(JitTorchScript, WhatFollowsANamedArgumentIsNamed) {
+  Module m("__torch__.Casts");
+  m.define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    return x.to(torch.double, False, True, memory_format=torch.contiguous_format)
+)");
+  std::stringstream file;
+  m.save(file);
+  expect_in(file.str(), "dtype=7, copy=True, memory_format=0)");
+  EXPECT_EQ(load(file).forward({six()}).toTensor().scalar_type(), kDouble);
+}
+
 }  // namespace
 }  // namespace tenon::jit
