@@ -71,13 +71,6 @@ void nms(Stack& s) {
   s.emplace_back(tenon::tensor(kept, TensorOptions().dtype(kInt64)).to(boxes.device()));
 }
 
-// TransformerEncoder asks whether it may compute with a nested tensor. It may not, and takes the
-// path whose results differ from those only where the mask hides them.
-void never_left_aligned(Stack& s) {
-  drop(s, 2);
-  s.emplace_back(false);
-}
-
 // The code of an archive may name them in branches that it does not take.
 [[noreturn]] void missing(const char* name) {
   throw NotImplementedError(core::join(name, ": this operator is not implemented"));
@@ -95,12 +88,6 @@ const HostOperator list[] = {
     MISSING("aten::_upsample_lanczos2d_aa",
             ".vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) "
             "-> Tensor"),
-    {"aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool",
-     never_left_aligned},
-    MISSING("aten::_nested_tensor_from_mask",
-            "(Tensor t, Tensor mask, bool mask_check=True) -> Tensor"),
-    MISSING("aten::to_padded_tensor",
-            "(Tensor self, float padding, int[]? output_size=None) -> Tensor"),
     MISSING("torchvision::box_iou_rotated", "(Tensor boxes1, Tensor boxes2) -> Tensor"),
 };
 const HostOperators registered(list, std::size(list));
