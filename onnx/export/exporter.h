@@ -92,6 +92,8 @@ class Exporter {
   void join_sequence() { varying_ = varying_ || graphs_.size() > 1; }
   // By the name of the packed elements.
   std::map<std::string, Packed> packed;
+  // Of nested tensors, which keep their padding in the model: the mask of what is not padding.
+  std::map<std::string, std::string> nested;
   const ExportOptions& options() const { return options_; }
   // Domains of the nodes beside ONNX's own.
   const std::set<std::string>& domains() const { return domains_; }

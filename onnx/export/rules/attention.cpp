@@ -26,6 +26,10 @@ std::string by_heads(Call& c, const std::string& x, int64_t part, int64_t heads)
 // mask_type: 1 for padding [batch, length]; else it has the dimensions of the scores, the last
 // ones.
 std::string masked(Call& c, const std::string& scores, ScalarType d) {
+  if (const auto kept =
+          c.has("src") ? c.exporter.nested.find(c.in("src")) : c.exporter.nested.end();
+      kept != c.exporter.nested.end())
+    return c.op("Where", {c.unsqueeze(kept->second, {1, 2}), scores, c.constant(-HUGE_VAL, d)});
   if (c.none("mask")) return scores;
   std::string mask = c.in("mask");
   const bool padding = !c.none("mask_type") && c.integer("mask_type") == 1 && c.rank("mask") == 2;
@@ -63,7 +67,34 @@ void multi_head_attention(Call& c) {
   c.give(average ? c.reduce("ReduceMean", made.weights, {1}, false) : made.weights, 1);
 }
 
+// nn.TransformerEncoder packs sequences without their padding where that is at their ends. Both
+// ways differ in the padding alone, where this one gives zeros: the model takes it for any mask.
+void is_left_aligned(Call& c) { c.given.at(0) = std::make_shared<Item>(Item{IValue(true), true}); }
+std::string without_padding(Call& c, const std::string& x, const std::string& kept, double value,
+                            ScalarType d) {
+  return c.op("Where", {c.unsqueeze(kept, {2}), x, c.constant(value, d)});
+}
+void nested_from_mask(Call& c) {
+  const std::string kept = c.in("mask", kBool);
+  const std::string y = without_padding(c, c.in("t"), kept, 0, c.dtype("t"));
+  c.exporter.nested[y] = kept;
+  c.give(y);
+}
+void to_padded_tensor(Call& c) {
+  const auto kept = c.exporter.nested.find(c.in("self"));
+  need(kept != c.exporter.nested.end(), "of a tensor that is not nested");
+  c.give(without_padding(c, c.in("self"), kept->second, c.number("padding"), c.dtype("self")));
+}
+
 void encoder_layer(Call& c) {
+  const std::string x = c.in("src");
+  const auto give = [&](const std::string& y) {
+    if (const auto kept = c.exporter.nested.find(x); kept != c.exporter.nested.end()) {
+      const std::string mask = kept->second;
+      c.exporter.nested[y] = mask;
+    }
+    c.give(y);
+  };
   const ScalarType d = c.dtype("src");
   const auto norm = [&](const std::string& x, const char* weight, const char* bias) {
     return norm_of_last(c, x, 1, d, c.in(weight), c.in(bias), c.number("eps"));
@@ -78,17 +109,19 @@ void encoder_layer(Call& c) {
     return linear(c, c.flag("use_gelu") ? gelu_of(c, inner, d) : c.op("Relu", {inner}),
                   c.in("ffn_weight_2"), c.in("ffn_bias_2"));
   };
-  std::string x = c.in("src");
   if (c.flag("norm_first")) {
-    x = c.op("Add", {x, attention(norm1(x))});
-    return c.give(c.op("Add", {x, feed_forward(norm2(x))}));
+    const std::string y = c.op("Add", {x, attention(norm1(x))});
+    return give(c.op("Add", {y, feed_forward(norm2(y))}));
   }
-  x = norm1(c.op("Add", {x, attention(x)}));
-  c.give(norm2(c.op("Add", {x, feed_forward(x)})));
+  const std::string y = norm1(c.op("Add", {x, attention(x)}));
+  give(norm2(c.op("Add", {y, feed_forward(y)})));
 }
 
 const Rules::Entry list[] = {
     {"aten::_native_multi_head_attention", multi_head_attention},
+    {"aten::_nested_tensor_from_mask_left_aligned", is_left_aligned},
+    {"aten::_nested_tensor_from_mask", nested_from_mask},
+    {"aten::to_padded_tensor", to_padded_tensor},
     {"aten::_transformer_encoder_layer_fwd", encoder_layer},
 };
 TENON_EXPORT_RULES(list);

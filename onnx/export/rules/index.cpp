@@ -64,47 +64,63 @@ void scatter(Call& c) {
   c.give(c.squeeze(y, {0}));
 }
 
+// What is written, and where along the dimension: of the same sizes.
+struct Scattered {
+  std::string index, src;
+};
 // `x` at the positions is `v`.
-std::string put_number(Call& c, const std::string& x, double v, ScalarType d) {
-  const std::string index = c.in("index", kInt64);
+std::string put_number(Call& c, const std::string& x, const std::string& index, double v,
+                       ScalarType d) {
   const std::string all = c.op("Expand", {c.constant(v, d), c.op("Shape", {index})});
   return c.op("ScatterElements", {x, index, all}, {{"axis", c.axis("dim", "self")}});
 }
 // The sum over how many there are; what no position names stays.
-void scatter_mean(Call& c) {
+void scatter_mean(Call& c, const Scattered& s) {
   const ScalarType d = c.dtype("self");
   need(isFloatingType(d), "means of integers");
   need(c.exporter.opset() >= 16, "it needs opset 16");
   const bool all = c.flag("include_self", true);
   const Attrs add{{"axis", c.axis("dim", "self")}, {"reduction", std::string("add")}};
-  const std::string index = c.in("index", kInt64), one = c.constant(1.0, d),
-                    x = all ? c.in("self") : put_number(c, c.in("self"), 0, d),
-                    sum = c.op("ScatterElements", {x, index, source(c, d)}, add);
+  const std::string one = c.constant(1.0, d),
+                    x = all ? c.in("self") : put_number(c, c.in("self"), s.index, 0, d),
+                    sum = c.op("ScatterElements", {x, s.index, s.src}, add);
   const std::string there = c.op("Expand", {one, c.op("Shape", {x})});
-  const std::string ones = c.op("Expand", {one, c.op("Shape", {index})});
-  const std::string count =
-      c.op("ScatterElements", {all ? there : put_number(c, there, 0, d), index, ones}, add);
+  const std::string ones = c.op("Expand", {one, c.op("Shape", {s.index})});
+  const std::string count = c.op(
+      "ScatterElements", {all ? there : put_number(c, there, s.index, 0, d), s.index, ones}, add);
   c.give(c.op("Div", {sum, count}));
 }
 
 // Without the elements that are there, those that are joined begin as what changes nothing.
-void scatter_reduce(Call& c) {
+void scatter_joined(Call& c, const Scattered& s) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   static const std::map<std::string, std::pair<const char*, double>> kinds = {
       {"sum", {"add", 0}}, {"prod", {"mul", 1}}, {"amax", {"max", -inf}}, {"amin", {"min", inf}}};
   const auto at = kinds.find(c.text("reduce"));
   const ScalarType d = c.dtype("self");
-  if (c.text("reduce") == "mean" && c.rank("self") > 0) return scatter_mean(c);
-  need(at != kinds.end() && c.rank("self") > 0, "by " + c.text("reduce"));
+  if (c.text("reduce") == "mean") return scatter_mean(c, s);
+  need(at != kinds.end(), "by " + c.text("reduce"));
   const auto& [kind, nothing] = at->second;
   const bool all = c.flag("include_self", true);
   need(c.exporter.opset() >= (nothing == 0 || nothing == 1 ? 16 : 18), "it needs opset 18");
   need(all || isFloatingType(d) || std::isfinite(nothing), "of integers without self");
-  const Attrs axis{{"axis", c.axis("dim", "self")}};
-  const std::string index = c.in("index", kInt64);
   std::string x = c.in("self");
-  if (!all) x = put_number(c, x, nothing, d);
-  c.give(c.op("ScatterElements", {x, index, source(c, d)}, {axis[0], {"reduction", kind}}));
+  if (!all) x = put_number(c, x, s.index, nothing, d);
+  c.give(c.op("ScatterElements", {x, s.index, s.src},
+              {{"axis", c.axis("dim", "self")}, {"reduction", kind}}));
+}
+void scatter_reduce(Call& c) {
+  need(c.rank("self") > 0, "by " + c.text("reduce"));
+  scatter_joined(c, {c.in("index", kInt64), source(c, c.dtype("self"))});
+}
+// Whole slices of the source: each position for all elements of one.
+void index_reduce(Call& c) {
+  need(c.rank("self") > 0, "by " + c.text("reduce"));
+  std::vector<int64_t> wide(static_cast<std::size_t>(c.rank("self")), 1);
+  wide[static_cast<std::size_t>(c.axis("dim", "self"))] = -1;
+  const std::string src = c.in("source", c.dtype("self")),
+                    index = c.op("Reshape", {c.in("index", kInt64), c.int_list(wide)});
+  scatter_joined(c, {c.op("Expand", {index, c.op("Shape", {src})}), src});
 }
 
 struct Positions {
@@ -421,6 +437,53 @@ void bincount(Call& c) {
   c.give(
       c.op("ScatterElements", {zeros, x, weights}, {{"axis", int64_t{0}}, {"reduction", "add"}}));
 }
+// The first and last value that bins take: those of the tensor where both are given as one.
+std::pair<std::string, std::string> range_of_bins(Call& c, const std::string& x) {
+  const double low = c.number("min"), high = c.number("max");
+  const auto number = [&](double v) { return c.constant(v, kFloat64); };
+  if (low != high) return {number(low), number(high)};
+  const auto end = [&](const char* type) { return c.reduce(type, x, {0}, false); };
+  const std::string least = end("ReduceMin"), most = end("ReduceMax"),
+                    widen = c.cast(c.op("Equal", {least, most}), kBool, kFloat64);
+  return {c.op("Sub", {least, widen}), c.op("Add", {most, widen})};
+}
+// What is outside is counted in one bin more.
+void histc(Call& c) {
+  need(c.exporter.opset() >= 16, "before version 16 of ONNX's operators, which cannot add up");
+  const int64_t bins = c.integer("bins", 100);
+  const std::string x = c.op("Reshape", {c.in("self", kFloat64), c.int_list({-1})});
+  const auto [low, high] = range_of_bins(c, x);
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string inside = c.op(
+                        "And", {c.op("GreaterOrEqual", {x, low}), c.op("LessOrEqual", {x, high})}),
+                    scaled = c.op("Mul", {c.op("Sub", {x, low}),
+                                          c.constant(static_cast<double>(bins), kFloat64)}),
+                    place = c.op("Div", {scaled, c.op("Sub", {high, low})});
+  const std::string held = c.op("Where", {inside, place, c.constant(0, kFloat64)}),
+                    bin = c.op("Min", {c.cast(held, kFloat64, kInt64), number(bins - 1)}),
+                    at = c.op("Where", {inside, bin, number(bins)});
+  const ScalarType d = c.result().scalar_type();
+  const std::string ones = c.op("Expand", {c.constant(1, kFloat32), c.op("Shape", {at})}),
+                    none = c.constant(tenon::zeros({bins + 1}, TensorOptions(kFloat32)));
+  const std::string all = c.op("ScatterElements", {none, at, ones},
+                               {{"axis", int64_t{0}}, {"reduction", std::string("add")}});
+  c.give(c.cast(c.slice(all, 0, 0, bins), kFloat32, d));
+}
+
+// Rows that are named, with a norm of at most the largest one.
+void embedding_renorm(Call& c) {
+  const double p = c.number("norm_type", 2);
+  need(p == 1 || p == 2, "of this norm");
+  const ScalarType d = c.dtype("self");
+  const std::string x = c.in("self"), most = c.in("max_norm", d),
+                    at = c.op("Reshape", {c.in("indices", kInt64), c.int_list({-1})}),
+                    rows = c.op("Gather", {x, at}, {{"axis", int64_t{0}}}),
+                    norm = c.reduce(p == 1 ? "ReduceL1" : "ReduceL2", rows, {1}, true),
+                    scale = c.op("Div", {most, c.op("Add", {norm, c.constant(1e-7, d)})});
+  const std::string held =
+      c.op("Where", {c.op("Greater", {norm, most}), c.op("Mul", {rows, scale}), rows});
+  c.give(c.op("ScatterND", {x, c.unsqueeze(at, {1}), held}));
+}
 
 const Rules::Entry list[] = {
     {"aten::index_select", index_select},
@@ -435,11 +498,14 @@ const Rules::Entry list[] = {
     {"aten::index_fill", index_fill},
     {"aten::index_copy", index_copy},
     {"aten::index_add", index_add},
+    {"aten::index_reduce", index_reduce},
     {"aten::select_scatter", select_scatter},
     {"aten::slice_scatter", slice_scatter},
     {"aten::nonzero", nonzero},
     {"aten::nonzero_numpy", [](Call& c) { give_positions(c, "self"); }},
     {"aten::bincount", bincount},
+    {"aten::histc", histc},
+    {"aten::embedding_renorm", embedding_renorm},
     {"aten::masked_select", masked_select},
     {"aten::masked_scatter", masked_scatter},
     {"aten::_unique2", unique},

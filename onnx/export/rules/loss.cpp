@@ -133,6 +133,25 @@ void cosine_embedding_loss(Call& c) {
   };
   give_reduced(c, c.op("Add", {where(1, same), where(-1, other)}));
 }
+// By how much each other class comes within the margin of the target's, over the number of classes.
+void multi_margin_loss(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const bool lone = c.rank("self") == 1;
+  std::string x = c.in("self", d);
+  if (lone) x = c.unsqueeze(x, {0});
+  const std::string target = c.op("Reshape", {c.in("target", kInt64), c.int_list({-1, 1})}),
+                    classes = c.slice(c.op("Shape", {x}), 0, 1, 2);
+  const std::string own = c.op("GatherElements", {x, target}, {{"axis", int64_t{1}}}),
+                    wanted = c.op("Add", {c.op("Sub", {x, own}), like(c, c.number("margin", 1))});
+  std::string each = at_least_zero(c, wanted);
+  if (c.number("p", 1) == 2) each = c.op("Mul", {each, each});
+  if (!c.none("weight")) each = c.op("Mul", {each, c.op("Gather", {c.in("weight", d), target})});
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string places = c.op("Range", {number(0), c.squeeze(classes, {0}), number(1)});
+  each = c.op("Where", {c.op("Equal", {places, target}), like(c, 0), each});
+  each = c.reduce("ReduceSum", c.op("Div", {each, c.cast(classes, kInt64, d)}), {1}, false);
+  give_reduced(c, lone ? c.squeeze(each, {0}) : each);
+}
 
 // By levels of a scale, which a zero point moves, and which have ends.
 void to_levels(Call& c, const std::string& scale, const std::string& zero) {
@@ -166,6 +185,7 @@ const Rules::Entry list[] = {
     {"aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
     {"aten::l1_loss", l1_loss},
     {"aten::hinge_embedding_loss", hinge_embedding_loss},
+    {"aten::multi_margin_loss", multi_margin_loss},
     {"aten::soft_margin_loss", soft_margin_loss},
     {"aten::triplet_margin_loss", triplet_margin_loss},
     {"aten::cosine_embedding_loss", cosine_embedding_loss},

@@ -53,10 +53,18 @@ void randint(Call& c) {
            {{"dtype", int64_t{onnx_type(kFloat64)}}, {"low", low}, {"high", high}});
   c.give_cast(c.op("Floor", {u}), kFloat64);
 }
+// Different ones are those whose probabilities over numbers that are drawn exponentially are the
+// largest.
+void draw_different(Call& c, int64_t n) {
+  const std::string p = c.in("self", kFloat32),
+                    u = c.op("RandomUniformLike", {p}, {{"dtype", int64_t{onnx_type(kFloat32)}}}),
+                    times = c.op("Neg", {c.op("Log", {u})});
+  c.give(c.ops("TopK", {c.op("Div", {p, times}), c.int_list({n})}, {}, 2)[1]);
+}
 // Multinomial takes logarithms, and draws with replacement.
 void multinomial(Call& c) {
   const int64_t rank = c.rank("self"), n = c.integer("num_samples");
-  need(c.flag("replacement") || n == 1, "ONNX draws with replacement only");
+  if (!c.flag("replacement") && n != 1) return draw_different(c, n);
   std::string x = c.op("Log", {c.in("self", kFloat32)});
   if (rank == 1) x = c.unsqueeze(x, {0});
   const std::string y =

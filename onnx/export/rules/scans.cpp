@@ -40,6 +40,30 @@ void cumprod(Call& c) {
   c.give(brought_back(c, x, made[1]));
 }
 
+// log(exp(a) + exp(b)) from one element to the next. Without a part of the larger one where that
+// is infinite, whose difference from itself is NaN.
+void logcumsumexp(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  if (c.rank("self") == 0) return c.give(c.in("self", d));
+  const Turned x = dimension_first(c, c.in("self", d), c.axis("dim", "self"));
+  const std::string zero = c.constant(0, d),
+                    none = c.op("Expand", {c.constant(-std::numeric_limits<double>::infinity(), d),
+                                           c.slice(c.op("Shape", {x.value}), 0, 1, kEnd)});
+  const Names made = c.exporter.scan(
+      {{none, d, c.rank("self") - 1}}, {{x.value, d, c.rank("self") - 1}}, false,
+      [&](const Names& given) {
+        const std::string larger = c.op("Max", given),
+                          finite = c.op("Where", {c.op("IsInf", {larger}), zero, larger});
+        const auto part = [&](const std::string& v) {
+          return c.op("Exp", {c.op("Sub", {v, finite})});
+        };
+        const std::string sum = c.op("Add", {part(given[0]), part(given[1])}),
+                          both = c.op("Add", {c.op("Log", {sum}), finite});
+        return Names{both, both};
+      });
+  c.give(brought_back(c, x, made[1]));
+}
+
 // The largest (or smallest) up to each element, and the last place where it is; NaN is either.
 template <int largest>
 void extreme_so_far(Call& c) {
@@ -125,6 +149,7 @@ void unique_consecutive(Call& c) {
 
 const Rules::Entry list[] = {
     {"aten::cumprod", cumprod},
+    {"aten::logcumsumexp", logcumsumexp},
     {"aten::cummax", extreme_so_far<1>},
     {"aten::cummin", extreme_so_far<0>},
     {"aten::gcd", gcd},
