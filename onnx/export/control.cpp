@@ -3,6 +3,7 @@
 // Branches and loops of a program as If and Loop. Lists of outside that they change are results of
 // theirs, too.
 #include "onnx/export/exporter.h"
+#include "onnx/export/optionals.h"
 
 namespace tenon::onnx::exporting {
 namespace {
@@ -19,8 +20,6 @@ ItemPtr outside(const Item& inside, std::string name) {
   out->name = std::move(name);
   return out;
 }
-
-bool is_missing(const Item& i) { return i.unset || i.example.isNone(); }
 
 bool is_empty_list(const IValue& v) { return is_tensor_list(v) && v.toListRef().items.empty(); }
 
@@ -175,23 +174,6 @@ void Exporter::fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProt
   *graph->mutable_output(at)->mutable_type() = other.type();
 }
 
-// Whether the result is there, as one more output of a branch.
-void Exporter::add_present(pb::GraphProto* graph, const Item& result) {
-  const std::string told = result.present.empty()
-                               ? initializer(full({}, !is_missing(result), TensorOptions(kBool)))
-                               : result.present;
-  pb::NodeProto* n = graph->add_node();
-  n->set_op_type("Identity");
-  n->set_name(fresh("present"));
-  n->add_input(told);
-  n->add_output(fresh("present_out"));
-  pb::ValueInfoProto* out = graph->add_output();
-  out->set_name(n->output(0));
-  auto* type = out->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(pb::BOOL);
-  type->mutable_shape();
-}
-
 // The size of a dimension that the tensor does not have: ranks are the same in every run.
 bool Exporter::is_out_of_range(const Node& n) const {
   if (!n.is("aten::size") || n.inputs().size() != 2) return false;
@@ -261,8 +243,8 @@ void Exporter::visit_if(const Node& n) {
     for (int k = 0; k < 2; ++k) {
       if (!unset[k]) continue;
       const ItemPtr &mine = results[k].at(i), &other = results[1 - k].at(i);
-      need(mine->unset || none[i] || other->example.isTensor(),
-           "a result that is None in one branch and no tensor in the other");
+      need(mine->unset || none[i] || other->example.isTensor() || is_number(other->example),
+           "a result that is None in one branch and neither tensor nor number in the other");
       fill_unset(&branches[k], at, branches[1 - k].output(at), *other);
       if (!none[i]) results[k].at(i) = std::make_shared<Item>(Item{other->example});
     }
@@ -335,6 +317,7 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
     inputs.push_back(i);
     return i;
   };
+  std::vector<std::size_t> maybe, none;  // what is carried that may be None, or was before
   add_input(body.inputs().at(0), int64_t{0});
   add_input(nullptr, true);
   for (std::size_t k = 2; k < n.inputs().size(); ++k) {
@@ -342,10 +325,17 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
     const ItemPtr in = add_input(body.inputs().at(k - 1), before.example);
     enter_carried(*in, !is_only_name(*n.input(k)));
     in->unset = before.unset;
+    if (!before.present.empty()) maybe.push_back(k - 2);
+    if (before.example.isNone()) none.push_back(k - 2);
   }
   for (const ItemPtr& l : lists) {
     const ItemPtr in = add_input(nullptr, l->example);
     enter(*l, in->example, in->name, graphs_.size());
+  }
+  for (const std::size_t k : maybe) {
+    const ItemPtr carried = item(body.inputs().at(k + 1));
+    carried->is_present = item(n.input(k + 2))->is_present;
+    carried->present = add_input(nullptr, carried->is_present)->name;
   }
   const std::vector<ItemPtr> given = inputs;
   std::vector<Item> first;
@@ -354,13 +344,22 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
   std::vector<ItemPtr> results;
   for (const jit::Value* v : body.outputs()) results.push_back(item(v));
   results.insert(results.end(), lists.begin(), lists.end());
+  for (const std::size_t k : maybe) {
+    results.push_back(told_of(*results.at(k + 1)));
+    results.at(k + 1) = without_presence(*results.at(k + 1), first.at(k + 2).example);
+  }
+  for (const std::size_t k : none)
+    results.at(k + 1) = without_presence(*results.at(k + 1), IValue());
+  Item nothing{full({}, false, TensorOptions(kBool)), true};  // for None that nobody replaces
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const std::string name = own(*results[k], first.at(k + 1).example);
-    add_value_info(graph->add_output(), name, *results[k], true);
+    Item& result = results[k]->example.isNone() && !results[k]->unset ? nothing : *results[k];
+    const std::string name = own(result, first.at(k + 1).example);
+    add_value_info(graph->add_output(), name, result, true);
   }
   for (std::size_t k = 0; k < first.size(); ++k) {
     const bool empty = k > 0 && (is_empty_list(first[k].example) || first[k].unset);
-    const Item& typed = empty ? *results[k - 1] : first[k];
+    const bool none = first[k].example.isNone() && !first[k].unset;
+    const Item& typed = none ? nothing : empty ? *results[k - 1] : first[k];
     add_value_info(graph->mutable_input(static_cast<int>(k)), first[k].name, typed, true);
   }
   return results;
@@ -517,31 +516,54 @@ void Exporter::set_unset(const Node& n, const std::vector<ItemPtr>& lists,
 
 // As a Loop.
 void Exporter::keep_loop(const Node& n, const std::vector<ItemPtr>& lists) {
-  for (const jit::Value* v : n.inputs())
-    need(item(v)->present.empty(), "a value that may be None, carried by a loop");
   const ItemPtr trips = item(n.input(0)), condition = item(n.input(1));
   Names inputs{name_of(*trips), name_of(*condition)};
   std::optional<std::vector<IValue>> examples = run_loop(n, lists);
+  OptionalInputs optionals(*this, n);
+  const std::vector<bool> there = give_optionals(n, lists, examples, optionals);
   set_unset(n, lists, examples);
   const bool was_varying = varying_, ran = examples.has_value();
   pb::GraphProto graph;
   const std::vector<ItemPtr> results = write_loop(n, lists, examples, &graph);
+  // A list that no turn of the examples appended to: what another run appends tells of what it is.
+  for (std::size_t k = 0; k < examples->size(); ++k)
+    if (is_empty_list(examples->at(k))) examples->at(k) = results.at(k + 1)->example;
   // After it, sizes are those of the examples if it runs as often in every run.
   const bool counted = trips->constant && condition->constant && results[0]->constant;
   varying_ = ran && counted ? was_varying : varying_ || !lists.empty();
 
   const std::size_t outs = n.outputs().size();
-  for (std::size_t k = 0; k < outs; ++k)
-    inputs.push_back(value_of(*item(n.input(k + 2)), examples->at(k)));
+  std::vector<std::size_t> maybe;
+  for (std::size_t k = 0; k < outs; ++k) {
+    Item& given = *item(n.input(k + 2));
+    if (!given.present.empty()) maybe.push_back(k);
+    if (!given.present.empty())
+      inputs.push_back(given.name);
+    else if (given.example.isNone() && !given.unset)
+      inputs.push_back(initializer(full({}, false, TensorOptions(kBool))));
+    else
+      inputs.push_back(value_of(given, examples->at(k)));
+  }
   for (std::size_t i = 0; i < lists.size(); ++i)
     inputs.push_back(value_of(*lists[i], results.at(1 + outs + i)->example));
-  const Names outputs = node("Loop", inputs, {}, outs + lists.size());
+  for (const std::size_t k : maybe) inputs.push_back(item(n.input(k + 2))->present);
+  const Names outputs = node("Loop", inputs, {}, outs + lists.size() + maybe.size());
   add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
             graph);
   for (std::size_t k = 0; k < outs; ++k) {
+    if (examples->at(k).isNone()) {
+      set(n.output(k), std::make_shared<Item>(Item{IValue(), true}));
+      continue;
+    }
     const ItemPtr result = outside(Item{examples->at(k)}, outputs[k]);
     enter_carried(*result,
                   !is_only_name(*n.input(k + 2)) || !is_only_name(*n.block(0)->outputs()[k + 1]));
+    const auto at = std::find(maybe.begin(), maybe.end(), k);
+    if (at != maybe.end()) {
+      const auto m = static_cast<std::size_t>(at - maybe.begin());
+      result->present = outputs[outs + lists.size() + m];
+      result->is_present = there[k];
+    }
     set(n.output(k), result);
   }
   for (std::size_t i = 0; i < lists.size(); ++i)

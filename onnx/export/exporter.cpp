@@ -7,6 +7,7 @@
 #include "jit/frozen/freezer.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
+#include "onnx/export/carry_attributes.h"
 #include "onnx/export/unused.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
@@ -110,6 +111,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   jit::remove_dropout(*g);
   const auto promised = promised_sizes(*g);
   jit::remove_checks(*g);
+  carry_attributes(*g, frozen._ivalue());
   jit::functionalize(*g);
   jit::lower_tuples(*g);
   jit::eliminate_dead_code(*g);
@@ -214,29 +216,6 @@ void Exporter::visit(const Node& n) {
   if (is_silent(n)) return;
   if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
-}
-
-// Programs ask whether such a value is None, and cast it where it is not.
-bool Exporter::visit_optional(const Node& n) {
-  const bool is = n.is("aten::__is__");
-  if (!is && !n.is("aten::__isnot__") && !n.is("prim::unchecked_cast") && !n.is("prim::isinstance"))
-    return false;
-  const auto maybe = std::find_if(n.inputs().begin(), n.inputs().end(),
-                                  [this](const auto* v) { return !item(v)->present.empty(); });
-  if (maybe == n.inputs().end()) return false;
-  const Item& value = *item(*maybe);
-  need(!n.is("prim::isinstance"), "the type of a value that may be None");
-  if (n.is("prim::unchecked_cast")) {
-    auto cast = std::make_shared<Item>(value);
-    cast->present.clear();
-    return set(n.output(), cast), true;
-  }
-  const Item& other = *item(n.input(*maybe == n.input(0) ? 1 : 0));
-  need(other.constant && other.example.isNone(), "two values of which one may be None");
-  auto told = std::make_shared<Item>();
-  told->example = value.is_present != is;
-  told->name = is ? node("Not", {value.present}).front() : value.present;
-  return set(n.output(), told), true;
 }
 
 std::vector<IValue> Exporter::compute(const Node& n) {

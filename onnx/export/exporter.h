@@ -156,6 +156,10 @@ class Exporter {
   std::vector<ItemPtr> write_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists,
                                   std::optional<std::vector<IValue>>& examples,
                                   pb::GraphProto* graph);
+  struct OptionalInputs;
+  std::vector<bool> give_optionals(const jit::Node& loop, const std::vector<ItemPtr>& lists,
+                                   std::optional<std::vector<IValue>>& examples,
+                                   OptionalInputs& inputs);
   bool shapes_vary(const jit::Node& loop, const std::vector<IValue>& results) const;
   std::optional<std::vector<IValue>> run_loop(const jit::Node& loop,
                                               const std::vector<ItemPtr>& lists) const;
@@ -168,6 +172,8 @@ class Exporter {
   bool visit_constant_list(const jit::Node& n);
   bool visit_value_of_list(const jit::Node& n);
   std::string change_sequence(const jit::Node& n, std::string list);
+  std::string as_list(Item& number);
+  std::string reverse_sequence(const IValue& tensors, const std::string& list);
   std::string cut_list(const jit::Node& n, const std::string& list);
   std::string extend_list(const std::string& list, Item& by);
   std::vector<ItemPtr> unpack(const ItemPtr& from, std::size_t n);

@@ -163,7 +163,8 @@ bool Exporter::visit_list(const Node& n) {
   if (!list->example.isList()) return false;
   const bool changes = changes_list(n);
   if (changes) check_change(*list);
-  if (list->constant && !changes && !n.is("aten::add") && !n.is("aten::__getitem__")) return false;
+  const bool gives = n.is("aten::add") || n.is("aten::mul") || n.is("aten::__getitem__");
+  if (list->constant && !changes && !gives) return false;
   return visit_parts_of_list(n) || (changes && visit_constant_list(n)) || visit_value_of_list(n);
 }
 
@@ -255,8 +256,8 @@ bool Exporter::visit_value_of_list(const Node& n) {
     const int64_t i = stack[1].toInt(), size = static_cast<int64_t>(items.size());
     if (i >= size || i < -size) stack[1] = IValue(size - 1);
   }
-  const bool joins = n.is("aten::add"), cuts = n.is("aten::slice");
-  if (!at && !changes && !joins && !cuts && !n.is("aten::len") && !n.is("aten::copy") &&
+  const bool joins = n.is("aten::add"), cuts = n.is("aten::slice"), repeats = n.is("aten::mul");
+  if (!at && !changes && !joins && !cuts && !repeats && !n.is("aten::len") && !n.is("aten::copy") &&
       !n.is("aten::list"))
     return false;
   n.op->call(stack, n.inputs().size());
@@ -280,6 +281,10 @@ bool Exporter::visit_value_of_list(const Node& n) {
   } else if (cuts) {
     need(!tensors, "of a list of tensors whose length is not known");
     result->name = cut_list(n, value);
+  } else if (repeats) {
+    need(!tensors, "of a list of tensors");
+    result->name = node("Tile", {value, as_list(*item(n.input(1)))}).front();
+    result->grows = true;
   } else if (joins) {
     result->name = extend_list(value, *item(n.input(1)));
     result->grows = result->grows || item(n.input(1))->grows;
@@ -298,6 +303,28 @@ bool Exporter::visit_value_of_list(const Node& n) {
   }
   if (!n.outputs().empty()) set(n.output(), result);
   return true;
+}
+
+// A number as a list of one.
+std::string Exporter::as_list(Item& number) {
+  const std::string one = initializer(as_tensor(IValue(std::vector<int64_t>{1})));
+  return node("Reshape", {name_of(number), one}).front();
+}
+
+// As one tensor, whose rows are turned around: ONNX has no sequences of a length that is computed
+// but from parts of a tensor.
+std::string Exporter::reverse_sequence(const IValue& tensors, const std::string& list) {
+  need(has_equal_shapes(tensors), "of tensors of several shapes");
+  const auto ints = [this](int64_t v) {
+    return initializer(as_tensor(IValue(std::vector<int64_t>{v})));
+  };
+  const Attrs axis{{"axis", int64_t{0}}};
+  const std::string rows =
+      node("ConcatFromSequence", {list}, {axis[0], {"new_axis", int64_t{1}}}).front();
+  const std::string turned =
+      node("Slice", {rows, ints(-1), ints(std::numeric_limits<int64_t>::min()), ints(0), ints(-1)})
+          .front();
+  return node("SplitToSequence", {turned}, {axis[0], {"keepdims", int64_t{0}}}).front();
 }
 
 std::string Exporter::cut_list(const Node& n, const std::string& list) {
@@ -335,9 +362,7 @@ std::string Exporter::change_sequence(const Node& n, std::string list) {
     return node("Concat", {list, one}, {{"axis", int64_t{0}}}).front();
   }
   if (n.is("aten::_set_item") && !tensors) {
-    const std::string one = initializer(as_tensor(IValue(std::vector<int64_t>{1})));
-    const std::string at = node("Reshape", {argument(1), one}).front();
-    const std::string value = node("Reshape", {argument(2), one}).front();
+    const std::string at = as_list(*item(n.input(1))), value = as_list(*item(n.input(2)));
     return node("ScatterElements", {list, at, value}, {{"axis", int64_t{0}}}).front();
   }
   need(tensors, "of a list of numbers in a branch or a loop");
@@ -345,6 +370,7 @@ std::string Exporter::change_sequence(const Node& n, std::string list) {
   if (n.is("aten::insert")) return node("SequenceInsert", {list, argument(2), argument(1)}).front();
   if (n.is("aten::pop") || n.is("aten::Delete"))
     return node("SequenceErase", {list, argument(1)}).front();
+  if (n.is("aten::reverse")) return reverse_sequence(item(n.input(0))->example, list);
   need(n.is("aten::_set_item"), "of a list in a branch or a loop");
   // The new element goes before the old one. Positions from the end count the old one still.
   const ItemPtr at = item(n.input(1));

@@ -162,10 +162,6 @@ TEST(OnnxExport, AValueThatMayBeNoneIsNoResult) {
   };
   check("    return y\n");
   check("    return (x, y)\n");
-  check(
-      "    for i in range(int(x.abs().sum())):\n"
-      "        y = x if y is None else None\n"
-      "    return x if y is None else x + y\n");
 }
 
 }  // namespace

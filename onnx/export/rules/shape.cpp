@@ -275,7 +275,10 @@ void split_varying(Call& c, int64_t dim) {
   };
   if (c.has("sections")) return give_split(sizes_of_sections(c, whole, c.integer("sections")));
   const char* size = c.has("split_sizes") ? "split_sizes" : "split_size";
-  if (c.has(size) && c.get(size).example.isList()) return give_split(c.in(size));
+  if (c.has(size) && c.get(size).example.isList()) {
+    if (!c.get(size).grows || is_only_unpacked(*c.node.output())) return give_split(c.in(size));
+    return c.give(c.op("SplitToSequence", {x, c.in(size)}, axis));  // as many as there will be
+  }
   need(c.has(size) || c.has("chunks"), "of a dimension whose size varies");
   const std::string one = c.int_list({1});
   const std::string given = c.op("Reshape", {c.in(c.has(size) ? size : "chunks"), one});
