@@ -303,10 +303,12 @@ std::vector<ItemPtr> Builder::call_function(Call& c, const char* function, Gives
   if (gives == Gives::Bool) dtype = kBool;
   if (gives == Gives::Long) dtype = kLong;
   const std::size_t from = gives == Gives::Second ? 1 : 0;
-  if (gives == Gives::Same || gives == Gives::Second)
-    if (const ItemPtr in = c.optional_input(from)) dtype = in->dtype;
+  const bool same = gives == Gives::Same || gives == Gives::Second;
+  const ItemPtr in = same ? c.optional_input(from) : nullptr;
+  if (in) dtype = in->dtype;
   for (Value* v : call_text(function, arguments)) {
     out.push_back(item(v, out.empty() ? dtype : std::nullopt));
+    if (in && out.size() == 1) out[0]->onnx_type = in->onnx_type;
   }
   return out;
 }

@@ -293,6 +293,29 @@ std::vector<ItemPtr> translate_identity(Builder&, Call& c) {
   return {c.input(0)->is_initializer && !c.input(0)->tensor ? c.input(0) : copy};
 }
 
+// The bits that the type of the file has; 0: what holds it has no more.
+int64_t mask_of(const Item& i) {
+  return i.onnx_type == pb::UINT16 ? 0xffff : i.onnx_type == pb::UINT32 ? 0xffffffff : 0;
+}
+// Wraps as the type of the file does.
+ItemPtr wrapped(Builder& b, const Item& like, Value* y) {
+  if (const int64_t mask = mask_of(like))
+    y = b.emit1("aten::bitwise_and.Scalar", {y, b.constant(mask)});
+  ItemPtr out = Builder::item(y, like.dtype);
+  out->onnx_type = like.onnx_type;
+  return out;
+}
+std::vector<ItemPtr> translate_sum(Builder& b, Call& c) {
+  const std::string& op = c.node.op_type();
+  if (!mask_of(*c.input(0))) return b.call_function(c, op.c_str(), Gives::Same);
+  const char* const name = op == "Add"   ? "aten::add.Tensor"
+                           : op == "Sub" ? "aten::sub.Tensor"
+                                         : "aten::mul.Tensor";
+  std::vector<Value*> arguments{b.tensor(c.input(0)), b.tensor(c.input(1))};
+  if (op != "Mul") arguments.push_back(b.constant(int64_t{1}));
+  return {wrapped(b, *c.input(0), b.emit1(name, arguments))};
+}
+
 std::vector<ItemPtr> translate_shift(Builder& b, Call& c) {
   const std::string direction = c.text("direction", "");
   TENON_CHECK(direction == "LEFT" || direction == "RIGHT", ValueError, "direction is '", direction,
@@ -306,26 +329,18 @@ std::vector<ItemPtr> translate_shift(Builder& b, Call& c) {
   Value* y = b.call_text("_shift", {b.tensor(c.input(0)), b.tensor(c.input(1)), b.constant(bits),
                                     b.constant(direction == "LEFT")})
                  .at(0);
-  // The bits that the type of the file has not.
-  const int32_t type = c.input(0)->onnx_type;
-  const int64_t mask = type == pb::UINT16 ? 0xffff : type == pb::UINT32 ? 0xffffffff : 0;
-  if (mask) y = b.emit1("aten::bitwise_and.Scalar", {y, b.constant(mask)});
-  return {Builder::item(y, c.input(0)->dtype)};
+  return {wrapped(b, *c.input(0), y)};
 }
 
 std::vector<ItemPtr> translate_bitwise_not(Builder& b, Call& c) {
-  Value* y = b.emit1("aten::bitwise_not", {b.tensor(c.input(0))});
-  const int32_t type = c.input(0)->onnx_type;
-  const int64_t mask = type == pb::UINT16 ? 0xffff : type == pb::UINT32 ? 0xffffffff : 0;
-  if (mask) y = b.emit1("aten::bitwise_and.Scalar", {y, b.constant(mask)});
-  return {Builder::item(y, c.input(0)->dtype)};
+  return {wrapped(b, *c.input(0), b.emit1("aten::bitwise_not", {b.tensor(c.input(0))}))};
 }
 
 constexpr Gives kSame = Gives::Same, kBoolean = Gives::Bool;
 const Entry kMath[] = {
-    {"Add", 7, 0, kSame},
-    {"Sub", 7, 0, kSame},
-    {"Mul", 7, 0, kSame},
+    {"Add", 7, 0, kSame, nullptr, translate_sum},
+    {"Sub", 7, 0, kSame, nullptr, translate_sum},
+    {"Mul", 7, 0, kSame, nullptr, translate_sum},
     {"Div", 7, 0, kSame, nullptr, translate_div},
     {"Pow", 7, 0, kSame},
     {"Add", 1, 6, kSame, "Add_6"},

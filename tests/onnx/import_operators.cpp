@@ -55,6 +55,25 @@ TEST(OnnxOperators, ScanOfVersion8GoesOverEachItemOfABatch) {
   EXPECT_TRUE(out[0].toTensor().allclose(sums.select(1, 4)));
 }
 
+// What holds such integers has more bits.
+TEST(OnnxOperators, UnsignedIntegersWrap) {
+  for (const auto& [type, held, high] :
+       {std::tuple{int(pb::UINT16), kInt, int64_t{0xffff}}, {int(pb::UINT32), kLong, 0xffffffff}}) {
+    ModelMaker m;
+    m.input("a", type).input("b", type).output("y", type);
+    m.node("Sub", {"a", "b"}, {"c"});
+    m.node("Mul", {"c", "b"}, {"d"});
+    m.node("Reshape", {"d", "shape"}, {"e"});
+    m.node("Add", {"e", "a"}, {"y"});
+    m.ints("shape", {1}, {-1});
+    const Tensor a = tensor({3, 5, 0}).to(held), b = tensor({5, 3, 2}).to(held);
+    const Tensor c = (a.to(kLong) - b.to(kLong)).bitwise_and(high),
+                 d = (c * b.to(kLong)).bitwise_and(high);
+    EXPECT_TRUE(
+        m.load().forward({a, b}).toTensor().equal((d + a.to(kLong)).bitwise_and(high).to(held)));
+  }
+}
+
 TEST(OnnxOperators, NgramsAreWeighed) {
   ModelMaker m(9);
   m.input("x", pb::INT64).output("y");
