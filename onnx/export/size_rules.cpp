@@ -83,6 +83,7 @@ Sizes pointwise(const Asked& a) {
 
 Sizes as_self(const Asked& a) { return of(a, "self"); }
 Sizes as_other(const Asked& a) { return of(a, "other"); }
+Sizes as_hidden(const Asked& a) { return of(a, "hx"); }
 Sizes as_index(const Asked& a) { return of(a, "index"); }
 
 Sizes permute(const Asked& a) {
@@ -473,6 +474,7 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     add(pointwise, {"where", "addcmul", "addcdiv", "lerp", "gelu", "clamp", "pow", "remainder"});
     add(as_self, {"bucketize", "searchsorted"});
     add(as_other, {"expand_as", "view_as", "reshape_as"});
+    add(as_hidden, {"gru_cell", "rnn_tanh_cell", "rnn_relu_cell"});
     add(as_index, {"gather"});
     add(permute, {"permute"});
     add(transpose, {"transpose", "t", "swapaxes", "swapdims", "mT", "numpy_T"});

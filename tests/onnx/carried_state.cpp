@@ -16,7 +16,7 @@ using namespace tenon;
 
 namespace {
 
-jit::Module written(const jit::Module& m, const Tensor& x) {
+jit::Module model_of_state(const jit::Module& m, const Tensor& x) {
   onnx::ExportOptions options;
   options.input_names = {"x"};
   options.dynamic_axes = {{"x", {{0, "rows"}}}};
@@ -25,7 +25,7 @@ jit::Module written(const jit::Module& m, const Tensor& x) {
   return onnx::load_bytes(out.str());
 }
 
-void expect_equal(const jit::Module& back, const jit::Module& m, const Tensor& x) {
+void expect_same_state(const jit::Module& back, const jit::Module& m, const Tensor& x) {
   const Tensor got = back.forward({x.clone()}).toTensor(),
                expected = m.clone().forward({x.clone()}).toTensor();
   ASSERT_EQ(got.sizes(), expected.sizes());
@@ -40,8 +40,8 @@ void expect_state(const std::string& body) {
   m.register_buffer("state", randn({4}));
   m.define("def forward(self, x: Tensor) -> Tensor:\n" + body);
   jit::Module back;
-  ASSERT_NO_THROW(back = written(m.clone(), randn({3, 4})));
-  for (const int64_t rows : {3, 1, 6}) expect_equal(back, m, randn({rows, 4}));
+  ASSERT_NO_THROW(back = model_of_state(m.clone(), randn({3, 4})));
+  for (const int64_t rows : {3, 1, 6}) expect_same_state(back, m, randn({rows, 4}));
 }
 
 TEST(OnnxExportState, AttributesAreSetInLoopsAndBranches) {
@@ -86,9 +86,9 @@ void expect_optional(const std::string& body, const Tensor& example,
   SCOPED_TRACE(body);
   const jit::Module m = define_of_x(body);
   jit::Module back;
-  ASSERT_NO_THROW(back = written(m, example));
-  expect_equal(back, m, example);
-  for (const Tensor& x : others) expect_equal(back, m, x);
+  ASSERT_NO_THROW(back = model_of_state(m, example));
+  expect_same_state(back, m, example);
+  for (const Tensor& x : others) expect_same_state(back, m, x);
 }
 
 TEST(OnnxExportState, LoopsCarryNone) {
@@ -148,6 +148,31 @@ TEST(OnnxExportState, LoopsSetAndTakeBackAValue) {
   const std::vector<Tensor> all{ones({3, 1}), -ones({2, 1}), -ones({3, 1}), zeros({2, 1}),
                                 ones({4, 1})};
   for (const Tensor& example : all) expect_optional(body, example, all);
+}
+
+// The cells of a decoder, for as many sequences as there are.
+TEST(OnnxExportState, LoopsTakeStepsOfRecurrentCells) {
+  manual_seed(55);
+  const std::vector<Tensor> others{randn({6, 4}), randn({1, 4})};
+  for (const char* cell : {"torch.gru_cell(y, h, w[:9], w[:9, :3], w[:9, 0], w[:9, 1])",
+                           "torch.rnn_tanh_cell(y, h, w[:3], w[:3, :3])",
+                           "torch.rnn_relu_cell(y, h, w[:3], w[:3, :3], w[:3, 0], w[:3, 1])",
+                           "torch.lstm_cell(y, (h, h * 2), w, w[:, :3], w[:, 1], w[:, 0])[1]"})
+    expect_optional(
+        "    w = torch.arange(48.0).view(12, 4).sin()\n"
+        "    h = torch.zeros([x.size(0), 3])\n"
+        "    y = x\n"
+        "    out: List[Tensor] = []\n"
+        "    for i in range(20):\n"
+        "        h = " +
+            std::string(cell) +
+            "\n"
+            "        y = torch.cat([h, x[:, :1]], 1)\n"
+            "        out.append(h)\n"
+            "        if bool(h.sum() > 1):\n"
+            "            break\n"
+            "    return torch.stack(out, 1)\n",
+        randn({3, 4}), others);
 }
 
 TEST(OnnxExportState, AListMayBeEmptyWithTheExample) {

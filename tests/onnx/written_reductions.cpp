@@ -15,8 +15,8 @@ using namespace tenon;
 
 namespace {
 
-jit::Module written(const jit::Module& m, const std::vector<Tensor>& inputs,
-                    const std::map<std::string, std::map<int64_t, std::string>>& axes) {
+jit::Module model_of_any_size(const jit::Module& m, const std::vector<Tensor>& inputs,
+                              const std::map<std::string, std::map<int64_t, std::string>>& axes) {
   onnx::ExportOptions options;
   for (const auto& [name, dims] : axes) options.input_names.push_back(name);
   options.dynamic_axes = axes;
@@ -27,7 +27,7 @@ jit::Module written(const jit::Module& m, const std::vector<Tensor>& inputs,
   return onnx::load_bytes(out.str());
 }
 
-void expect_equal(const jit::Module& back, const jit::Module& m, const std::vector<Tensor>& x) {
+void expect_reduced(const jit::Module& back, const jit::Module& m, const std::vector<Tensor>& x) {
   const std::vector<IValue> inputs(x.begin(), x.end());
   const Tensor got = back.forward(inputs).toTensor(), expected = m.forward(inputs).toTensor();
   ASSERT_EQ(got.sizes(), expected.sizes());
@@ -39,8 +39,8 @@ void expect_rows(const std::string& formula, const std::vector<Tensor>& others) 
   SCOPED_TRACE(formula);
   const jit::Module m = define_of_x("    return " + formula + "\n");
   jit::Module back;
-  ASSERT_NO_THROW(back = written(m, {others[0]}, {{"x", {{0, "n"}}}}));
-  for (const Tensor& x : others) expect_equal(back, m, {x});
+  ASSERT_NO_THROW(back = model_of_any_size(m, {others[0]}, {{"x", {{0, "n"}}}}));
+  for (const Tensor& x : others) expect_reduced(back, m, {x});
 }
 
 TEST(OnnxExportReductions, AlongAnAxisOfAnySize) {
@@ -66,9 +66,9 @@ def forward(self, index: Tensor, source: Tensor, x: Tensor) -> Tensor:
                                    how + "\", include_self=" + with + ")\n");
       SCOPED_TRACE(how);
       const jit::Module back =
-          written(m, {tensor({2, 0}), randn({2, 4}), randn({3, 4})},
-                  {{"index", {{0, "k"}}}, {"source", {{0, "k"}}}, {"x", {{0, "n"}}}});
-      expect_equal(back, m, {tensor({4, 1, 4, 4}), randn({4, 4}), randn({5, 4})});
+          model_of_any_size(m, {tensor({2, 0}), randn({2, 4}), randn({3, 4})},
+                            {{"index", {{0, "k"}}}, {"source", {{0, "k"}}}, {"x", {{0, "n"}}}});
+      expect_reduced(back, m, {tensor({4, 1, 4, 4}), randn({4, 4}), randn({5, 4})});
     }
 }
 
@@ -81,9 +81,9 @@ TEST(OnnxExportReductions, MarginsOfSeveralClasses) {
 def forward(self, target: Tensor, x: Tensor) -> Tensor:
     return torch.multi_margin_loss(x, target)") +
                                  rest + ")\n");
-    const jit::Module back =
-        written(m, {tensor({2, 0, 3}), randn({3, 4})}, {{"target", {{0, "n"}}}, {"x", {{0, "n"}}}});
-    expect_equal(back, m, {tensor({1, 1, 3, 0, 2}), randn({5, 4})});
+    const jit::Module back = model_of_any_size(m, {tensor({2, 0, 3}), randn({3, 4})},
+                                               {{"target", {{0, "n"}}}, {"x", {{0, "n"}}}});
+    expect_reduced(back, m, {tensor({1, 1, 3, 0, 2}), randn({5, 4})});
   }
 }
 
@@ -95,14 +95,14 @@ def forward(self, index: Tensor, x: Tensor) -> Tensor:
     torch.embedding_renorm_(w, index, 1.0, 2.0)
     return torch.embedding(w, index)
 )");
-  const jit::Module back =
-      written(m, {tensor({2, 0, 2}), randn({3, 4})}, {{"index", {{0, "k"}}}, {"x", {{0, "n"}}}});
-  expect_equal(back, m, {tensor({4, 4, 1, 0}), randn({5, 4}) * 2});
+  const jit::Module back = model_of_any_size(m, {tensor({2, 0, 2}), randn({3, 4})},
+                                             {{"index", {{0, "k"}}}, {"x", {{0, "n"}}}});
+  expect_reduced(back, m, {tensor({4, 4, 1, 0}), randn({5, 4}) * 2});
 }
 
 TEST(OnnxExportReductions, DrawsAreDifferent) {
   const jit::Module m = define_of_x("    return torch.multinomial(x, 3).sort(1)[0]\n");
-  const jit::Module back = written(m, {ones({2, 4})}, {{"x", {{0, "n"}}}});
+  const jit::Module back = model_of_any_size(m, {ones({2, 4})}, {{"x", {{0, "n"}}}});
   const Tensor x = tensor({1.0, 0.0, 1.0, 5.0}).to(kFloat32).expand({50, 4}).contiguous();
   const Tensor got = back.forward({x}).toTensor();
   EXPECT_TRUE(got.equal(tensor({0, 2, 3}).expand({50, 3})));
@@ -132,7 +132,7 @@ def forward(self, mask: Tensor, x: Tensor, w: Tensor, b: Tensor, o: Tensor, z: T
   onnx::export_(m, {none, randn({2, 5, 8}), w, b, o, z}, out, options);
   const jit::Module back = onnx::load_bytes(out.str());
   const Tensor mask = arange(7) >= tensor({4, 7, 1}).unsqueeze(1);
-  expect_equal(back, m, {mask, randn({3, 7, 8}), w, b, o, z});
+  expect_reduced(back, m, {mask, randn({3, 7, 8}), w, b, o, z});
 }
 
 }  // namespace
