@@ -441,6 +441,7 @@ bool Exporter::unroll_loop(const Node& n) {
   for (std::size_t k = 0; k < carried.size(); ++k)
     loop->output(k)->replace_all_uses_with(carried[k]);
   forget(body);
+  name_pieces(graph, before->next(), loop);
   std::vector<Node*> turns;
   for (Node* m = before->next(); m != loop; m = m->next()) turns.push_back(m);
   loop->destroy();

@@ -268,7 +268,8 @@ IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);
 ItemPtr unset_item();
 void name_pieces(jit::Graph& graph);
-bool changes_list(const jit::Node& n);  // its first input
+void name_pieces(jit::Graph& graph, jit::Node* from, jit::Node* to);  // the nodes before `to`
+bool changes_list(const jit::Node& n);                                // its first input
 // No other value is the same list: who changes it need not look for others.
 bool is_only_name(const jit::Value& list);
 int32_t onnx_type(ScalarType t);  // Refusal for dtypes that ONNX does not have

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pieces of a tensor (split, chunk, unbind) that the program writes to, or whose tensor it writes
 // to, become views of their own: slices and selected indices, of which a write knows where it goes.
+// So do elements of a list that it writes to.
 #include "jit/passes/nodes.h"
 #include "jit/passes/passes.h"
 #include "onnx/export/exporter.h"
@@ -15,8 +16,14 @@ using jit::Node;
 using jit::TypeKind;
 using jit::Value;
 
+bool is_split(const Node& n) {
+  static const std::set<std::string, std::less<>> kSplits = {
+      "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::unbind"};
+  return kSplits.count(n.kind()) != 0;
+}
+
 bool gives_views(const Node& n) {
-  if (n.is("prim::ListUnpack") || n.is("aten::__getitem__")) return true;
+  if (n.is("prim::ListUnpack") || n.is("aten::__getitem__") || is_split(n)) return true;
   return n.op && !n.op->schema.returns.empty() && !n.op->schema.returns[0].alias.set.empty();
 }
 
@@ -98,12 +105,51 @@ class Pieces {
   const Node& split_;
 };
 
+// Null: the element is not known, or the list changes.
+Value* element_of(const Value& list, int64_t k) {
+  const Node& maker = *list.node();
+  if (!maker.is("prim::ListConstruct") || !is_only_name(list)) return nullptr;
+  for (const jit::Use& u : list.uses())
+    if (u.index == 0 && changes_list(*u.user)) return nullptr;
+  const auto n = static_cast<int64_t>(maker.inputs().size());
+  const int64_t at = k < 0 ? k + n : k;
+  return at < 0 || at >= n ? nullptr : maker.input(static_cast<std::size_t>(at));
+}
+
+// Nobody takes the list as a whole, whose elements would not be those views.
+bool is_taken_apart(const Value& list) {
+  return std::all_of(list.uses().begin(), list.uses().end(), [](const jit::Use& u) {
+    const Node& n = *u.user;
+    return u.index == 0 &&
+           (n.is("aten::__getitem__") || n.is("aten::len") || n.is("prim::ListUnpack"));
+  });
+}
+
+// list[k] of constants.
+void name_element(Graph& graph, Node& n) {
+  const std::optional<IValue> at = jit::to_constant(n.input(1));
+  if (!at || !at->isInt() || !n.output()->type()->is(TypeKind::Tensor)) return;
+  const Value& list = *n.input(0);
+  const bool split = is_split(*list.node()) && is_taken_apart(list) && at->toInt() >= 0;
+  const Value* whole = split ? whole_of(&list) : n.output();
+  std::set<const Value*> seen;
+  if (!is_written(*whole, seen)) return;
+  const jit::Graph::InsertPoint before(graph, &n);
+  Value* known = element_of(list, at->toInt());
+  if (!known && split) known = Pieces(graph, *list.node()).view(at->toInt());
+  if (!known) return;
+  n.output()->replace_all_uses_with(known);
+  n.destroy();
+}
+
 void look(Graph& graph, jit::Block& b) {
-  static const std::set<std::string, std::less<>> kSplits = {
-      "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::unbind"};
   for (Node* n : b.nodes()) {
     for (jit::Block* inner : n->blocks()) look(graph, *inner);
-    if (!kSplits.count(n->kind())) continue;
+    if (n->is("aten::__getitem__")) {
+      name_element(graph, *n);
+      continue;
+    }
+    if (!is_split(*n)) continue;
     std::set<const Value*> seen;
     if (!is_written(*whole_of(n->output()), seen)) continue;
     const jit::Graph::InsertPoint at(graph, n);
@@ -115,6 +161,14 @@ void look(Graph& graph, jit::Block& b) {
 
 }  // namespace
 
+void name_pieces(Graph& graph, Node* from, Node* to) {
+  for (Node* n = from; n != to;) {
+    Node* next = n->next();
+    for (jit::Block* inner : n->blocks()) look(graph, *inner);
+    if (n->is("aten::__getitem__")) name_element(graph, *n);
+    n = next;
+  }
+}
 void name_pieces(Graph& graph) {
   look(graph, *graph.block());
   jit::eliminate_dead_code(graph);

@@ -22,8 +22,11 @@ bool only_read_before(const jit::Use& use, const Node& node) {
   const Node& user = *use.user;
   if (!user.op || user.op->has_side_effects || user.owning_block() != node.owning_block())
     return false;
-  for (const auto& r : user.op->schema.returns)
-    if (!r.alias.set.empty()) return false;
+  for (const auto& r : user.op->schema.returns) {
+    const bool parts = r.type->is(jit::TypeKind::List) &&
+                       r.type->element()->is(jit::TypeKind::Tensor);  // which may be views
+    if (!r.alias.set.empty() || parts) return false;
+  }
   const Node* n = user.next();
   while (n && n != &node) n = n->next();
   return n != nullptr;

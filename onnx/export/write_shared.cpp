@@ -140,7 +140,12 @@ void Exporter::check_shared(const Node& n, const Value* base, const Tensor& memo
   need((maker.op || input) && maker.owning_block() == n.owning_block(), kOtherNames);
   for (const Tensor& t : program_tensors_) need(!shares(t, memory), kOtherNames);
   for (const Stored& s : stored_) need(!s.weight || !shares(s.tensor, memory), kOtherNames);
+  std::set<const Item*> named;  // of values, which are rebuilt if they are views
+  for (const auto& [value, i] : items_) named.insert(i.get());
   for (const auto& [value, i] : items_) {
+    for (const ItemPtr& part : i->parts)
+      need(named.count(part.get()) || !shares(part->example, memory) || !is_used_after(*value, n),
+           kOtherNames);
     if (i->example.isList() && !i->has_parts && is_tensor_list(i->example))
       for (const IValue& t : i->example.toListRef().items) need(!shares(t, memory), kOtherNames);
     if (!shares(i->example, memory) || !is_used_after(*value, n)) continue;

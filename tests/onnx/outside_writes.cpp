@@ -245,6 +245,31 @@ TEST(OnnxOutsideWrites, PiecesOfATensor) {
 )");
 }
 
+// Those of a list are told apart where a loop goes over it.
+TEST(OnnxOutsideWrites, ElementsOfALoop) {
+  for (const char* end : {"    for q in rows:\n        s = s + q\n        q.mul_(2)\n",
+                          "    for i in range(2):\n        rows[i].sub_(i + 1)\n"
+                          "        s = s + rows[i]\n"})
+    for (const char* rows : {"y.unbind(0)", "y.split(1)", "[y[0], y[1]]", "[y[0], x[0] * 2]"})
+      expect_same("    y = torch.zeros(2, 3) + x[0]\n    rows = " + std::string(rows) +
+                  "\n    s = torch.zeros(3)\n" + end + "    return y, s\n");
+  expect_same(
+      "    rows = [x[0] * 2, x[0] * 3]\n    rows[0].add_(1)\n    rows[-1].mul_(2)\n"
+      "    return rows[0] + rows[1]\n");
+}
+
+// They were those of before the write.
+TEST(OnnxOutsideWrites, AListOfPiecesOfWhatIsWritten) {
+  const std::string begin = "    y = torch.zeros(2, 3) + x[0]\n    rows = y.unbind(0)\n",
+                    end = "    s = torch.zeros(3)\n    for q in rows:\n        s = s + q\n";
+  for (const std::string& body : {begin + "    y.add_(1)\n" + end + "    return s\n",
+                                  begin + "    y.add_(1)\n    return torch.cat(rows)\n"})
+    test::expect_words(test::text_of([&] {
+                         exported(define_of_x(body), ones({2, 3}));
+                       }),
+                       {"it writes to memory that has other names"});
+}
+
 TEST(OnnxOutsideWrites, WhatMayBeTheTensorItself) {
   expect_same("    y = x * 2\n    v = y.type_as(x)\n    v[:1].add_(1)\n    return y, v\n");
   expect_same("    y = x * 2\n    y.movedim(0, 1)[0].mul_(3)\n    return y\n");

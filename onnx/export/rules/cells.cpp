@@ -22,12 +22,8 @@ Names split(Call& c, const std::string& gates, int64_t n) {
   return c.ops("Split", {gates, c.int_list(sizes)}, {{"axis", int64_t{-1}}},
                static_cast<std::size_t>(n));
 }
-std::string add(Call& c, const std::string& a, const std::string& b) {
-  return c.op("Add", {a, b});
-}
-std::string mul(Call& c, const std::string& a, const std::string& b) {
-  return c.op("Mul", {a, b});
-}
+std::string add(Call& c, const std::string& a, const std::string& b) { return c.op("Add", {a, b}); }
+std::string mul(Call& c, const std::string& a, const std::string& b) { return c.op("Mul", {a, b}); }
 
 template <bool relu>
 void rnn_cell(Call& c) {
