@@ -112,6 +112,11 @@ void Builder::describe(const pb::NodeProto& n) {
   source_->text += "\n";
 }
 
+// As torch names what a module learns: a number of such a name is no constant of the program.
+static bool is_of_a_module(const std::string& name) {
+  return name.find('.') != std::string::npos && name.find_first_of("/:") == std::string::npos;
+}
+
 void Builder::add_initializers(const pb::GraphProto& g, Scope& s) {
   const std::set<std::string> weights = find_weights(g);
   const auto add = [&](const std::string& name, Tensor t, int32_t type) {
@@ -119,8 +124,9 @@ void Builder::add_initializers(const pb::GraphProto& g, Scope& s) {
     auto i = constant_item(std::move(t), name);
     i->is_initializer = true;
     i->onnx_type = type;
+    const bool several = i->constant.dim() > 0 && i->constant.numel() > 1;
     i->as_parameter = weights.count(name) != 0 && i->constant.is_floating_point() &&
-                      i->constant.dim() > 0 && i->constant.numel() > 1 && !small_float(type);
+                      (several || is_of_a_module(name)) && !small_float(type);
     TENON_CHECK(s.values.emplace(name, std::move(i)).second, ValueError, "initializer '", name,
                 "' is there twice");
   };

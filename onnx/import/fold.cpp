@@ -31,6 +31,7 @@ bool may_fold(const Call& c) {
   for (const ItemPtr& i : c.inputs) {
     if (!i) continue;
     if (!i->constant.defined()) return false;
+    if (i->as_parameter) return false;
     if (i->is_initializer && i->constant.is_floating_point() && i->constant.numel() > 1)
       return false;
     if (i->constant.numel() > kMaxElements) return false;

@@ -217,6 +217,30 @@ TEST(OnnxImport, OperatorsHaveVersionsThatDoNotOverlap) {
   }
 }
 
+// A constant of the program has no name of a module's part.
+TEST(OnnxImport, NumbersOfModulesAreParameters) {
+  ModelMaker m;
+  m.input("x").output("y");
+  m.floats("norm.scale", {}, {0.5F});
+  m.floats("norm.shift", {1}, {2});
+  m.floats("onnx::Mul_3", {}, {3});
+  m.floats("/layer/Constant.value", {1}, {4});
+  m.node("Exp", {"norm.scale"}, {"e"});
+  m.node("Mul", {"x", "e"}, {"a"});
+  m.node("Add", {"a", "norm.shift"}, {"b"});
+  m.node("Mul", {"b", "onnx::Mul_3"}, {"c"});
+  m.node("Div", {"c", "/layer/Constant.value"}, {"y"});
+  const jit::Module module = m.load();
+  std::map<std::string, Tensor> learned;
+  for (const auto& p : module.named_parameters())
+    if (p.value.requires_grad()) learned[p.name] = p.value;
+  ASSERT_EQ(learned.size(), 2u);
+  const Tensor x = rand({3, 2});
+  module.forward({x}).toTensor().sum().backward();
+  EXPECT_TRUE(learned.at("norm.shift").grad().allclose(full({1}, 4.5)));
+  EXPECT_TRUE(learned.at("norm.scale").grad().allclose(x.sum() * std::exp(0.5) * 0.75));
+}
+
 TEST(OnnxImport, NamesThatModulesHaveThemselvesGetAnUnderscore) {
   ModelMaker m;
   m.input("x").output("y");
